@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from pandas_dp.books import budget_words
 from pandas_dp.core.budget import Budget, Charge, State, say, three_digits
 from pandas_dp.core.filters import (
     Filter,
@@ -81,7 +82,9 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
     Where all prices were rhos, with this sum, that is converted at the order that proves most.
     """
     epsilon, delta = _proved(rule, state, rho)
-    words = rule.spent(state) + (f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else "")
+    words = budget_words.spent(rule, state) + (
+        f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else ""
+    )
     if not isinstance(rule, PureFilter):
         together = f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
@@ -251,12 +254,12 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
     'about 40 more calls at epsilon=0.1, and delta=1e-7 for finding keys'
     """
     if isinstance(rule, PureFilter):
-        return rule.left(state)
+        return budget_words.left(rule, state)
     pure, gaussian = PrivacyLoss.pure(Fraction(1, 10)), PrivacyLoss.gaussian(Fraction(1, 100))
     price, loss = like or (("rho=0.01", gaussian) if isinstance(rule, GDPFilter) else ("epsilon=0.1", pure))
     calls = more_calls(rule, state, loss)
     why = f"; {SUMMED_NO_MORE}" if isinstance(rule, HybridFilter) and state.unbounded else ""
-    sums, keys = rule.left(state), ""
+    sums, keys = budget_words.left(rule, state), ""
     if rule.budget.delta_reserved:  # the last sum, and one that is spent as it is
         sums, _, keys = sums.rpartition(", ")
     more = (

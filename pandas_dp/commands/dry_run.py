@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pandas_dp.aggregates.base import SAY
-from pandas_dp.books import odometer
+from pandas_dp.books import budget_words, odometer
 from pandas_dp.commands.plans import BudgetTerms, existing_ledger
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -131,7 +131,10 @@ def rehearse(
         rule, state = ledger.rule(terms.name), ledger.state(terms.name)
         foreseen, after = _in_turn(rule, state, previews)
         return Rehearsal(
-            tuple(foreseen), odometer.promise(rule, terms.unit), str(rule.left(state)), str(rule.left(after))
+            tuple(foreseen),
+            odometer.promise(rule, terms.unit),
+            budget_words.left(rule, state),
+            budget_words.left(rule, after),
         )
     finally:
         session.close()

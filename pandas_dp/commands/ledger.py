@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from pandas_dp.books import odometer
+from pandas_dp.books import budget_words, odometer
 from pandas_dp.books.report import report
 from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, open_ledger
@@ -96,8 +96,8 @@ def _shown(ledger: Ledger) -> Iterator[str]:
         entries = ledger.entries(name)
         yield f"{name}: protects {protected(unit)}"
         yield f"  promise  {odometer.promise(rule, unit, state)}"
-        yield f"  spent    {rule.spent(state)}"
-        yield f"  left     {rule.left(state)}"
+        yield f"  spent    {budget_words.spent(rule, state)}"
+        yield f"  left     {budget_words.left(rule, state)}"
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
 
 

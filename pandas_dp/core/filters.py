@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from pandas_dp.core.budget import Budget, Charge, State, say, shorten, three_digits
+from pandas_dp.core.budget import Budget, Charge, State, shorten
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.plans import DeclaredPlan
-from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, GaussianLoss, PrivacyLoss, show
-from pandas_dp.errors import ArgumentValueError, BudgetExceededError
+from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss
 
 DIVERGENCE_BITS = 64  # divergences are multiples of 2**-64
 
@@ -86,10 +85,6 @@ class PureFilter:
     """
 
     order: Fraction | None = None
-    _no_delta = (
-        "with delta=0 there is no Gaussian noise and no key discovery: list keys=, leave out delta= and rho= "
-        "({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
-    )
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -105,26 +100,6 @@ class PureFilter:
         fits = not after.unbounded and after.epsilon <= self.budget.epsilon and after.delta == 0
         return after if fits else None
 
-    def refusal(self, state: State, asked: str, charge: Charge) -> BudgetExceededError:
-        """Build the error for a charge that was not admitted; `asked` is its price as typed."""
-        currency, fits = "epsilon", _would_fit(self._offers(state))
-        if charge.epsilon is None or charge.delta > 0:
-            currency, fits = "delta", self._no_delta.format(fits=fits)
-        return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
-
-    def _offers(self, state: State) -> list[str]:
-        """Prices that are left."""
-        rest = self.budget.epsilon - state.epsilon
-        return [f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []
-
-    def spent(self, state: State) -> str:
-        """Say what is spent."""
-        return _sum(state)
-
-    def left(self, state: State) -> str:
-        """Say what is left."""
-        return _tell("epsilon", self.budget.epsilon - state.epsilon)
-
 
 class PlanFilter(PureFilter):
     """Admit what a plan declared, and beside it as long as the other epsilons sum to at most what the plan leaves.
@@ -135,8 +110,6 @@ class PlanFilter(PureFilter):
     `beside`, was fixed then too: a `PureFilter` of that total. Together they are (epsilon, delta)-private by `Plan`, whichever
     order they are asked in, for queries that depend on answers. A price that the plan still has is taken from the plan.
     """
-
-    _no_delta = "a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget)
@@ -154,30 +127,15 @@ class PlanFilter(PureFilter):
             if planned[at] < self.budget.plan[at][1]:
                 planned = (*planned[:at], planned[at] + 1, *planned[at + 1 :])
         after = replace(after, planned=planned)
-        return after if self._others(after) <= self.beside else None
+        return after if self.others(after) <= self.beside else None
 
-    def _offers(self, state: State) -> list[str]:
-        """Prices that are left of the plan and beside it."""
-        prices = [f"epsilon={show(e)}" for (e, n), used in self._pots(state) if used < n]
-        rest = self.beside - self._others(state)
-        return prices + ([f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else [])
-
-    def spent(self, state: State) -> str:
-        """Say what is spent of the plan and beside it."""
-        pots = [f"{used:,} of {n:,} planned calls at epsilon={show(e)}" for (e, n), used in self._pots(state)]
-        return ", ".join([*pots, _tell("epsilon", self._others(state), ROUND_CEILING) + " beside the plan"])
-
-    def left(self, state: State) -> str:
-        """Say what is left of the plan and beside it."""
-        pots = [f"{n - used:,} of {n:,} planned calls at epsilon={show(e)}" for (e, n), used in self._pots(state)]
-        return ", ".join([*pots, _tell("epsilon", self.beside - self._others(state)) + " beside the plan"])
-
-    def _pots(self, state: State) -> list[tuple[tuple[Fraction, int], int]]:
+    def pots(self, state: State) -> list[tuple[tuple[Fraction, int], int]]:
+        """Each price of the plan with its count, and how many of them were asked."""
         return list(zip(self.budget.plan, state.planned or (0,) * len(self.budget.plan), strict=True))
 
-    def _others(self, state: State) -> Fraction:
+    def others(self, state: State) -> Fraction:
         """Sum of the epsilons that were not planned."""
-        return state.epsilon - sum((e * used for (e, _), used in self._pots(state)), Fraction(0))
+        return state.epsilon - sum((e * used for (e, _), used in self.pots(state)), Fraction(0))
 
 
 class RenyiFilter:
@@ -223,51 +181,6 @@ class RenyiFilter:
             return None
         left = self.by_sum(after)
         return after if after.renyi <= self.limit or (left is not None and left >= 0) else None
-
-    def refusal(self, state: State, asked: str, charge: Charge) -> BudgetExceededError | ArgumentValueError:
-        """Build the error for a charge that was not admitted; `asked` is its price as typed."""
-        rest, gaussian = self.budget.delta_reserved - state.delta, charge.epsilon is None
-        rho, epsilon = three_digits((self.limit - state.renyi) / self.rho_worth), self._largest_epsilon(state)
-        offers = [f"rho={say(rho)}"] if gaussian and rho > 0 else []
-        if epsilon >= SMALLEST_EPSILON:
-            offers.append(f"epsilon={say(epsilon)}" + (" without delta= and rho=" if gaussian else ""))
-        fits = _would_fit(offers)
-        currency = self.currency if gaussian or self.by_sum(state) is None else "epsilon"
-        if charge.delta > rest:
-            currency = "delta"
-            fits += " in a query that needs no delta" if offers else ""
-            fits += (
-                f"; of the delta reserved for finding keys and smooth noise (a tenth by default) {say(rest)} is left"
-            )
-            less = replace(charge, delta=rest)
-            fits += f": delta={say(rest)} would fit" if rest and self.admit(state, less) is not None else ""
-        return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
-
-    def spent(self, state: State) -> str:
-        """Say what is spent."""
-        noise = " (Gaussian noise)" * state.unbounded
-        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING) + noise] if state.renyi else []
-        summed = [] if state.unbounded and not state.epsilon else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
-        return ", ".join([*summed, *divergence, *([_tell("delta", state.delta, ROUND_CEILING)] if state.delta else [])])
-
-    def left(self, state: State) -> str:
-        """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""
-        left = self.by_sum(state)
-        by_sum = "" if left is None else _tell("epsilon", left) + " added up or "
-        reserved = self.budget.delta_reserved
-        delta = ", " + _tell("delta", reserved - state.delta) + " for finding keys" if reserved else ""
-        better = " (whichever pays more)" if by_sum else ""
-        return f"{by_sum}{_tell(self.currency, self.limit - state.renyi)}{better}{delta}"
-
-    def _largest_epsilon(self, state: State) -> Fraction:
-        """Largest epsilon that a pure query may still ask, as one would type it; 0 when none."""
-        by_sum = self.by_sum(state) or Fraction(0)
-        rest, low, high = self.limit - state.renyi, float(SMALLEST_EPSILON) / 2, float(LARGEST_EPSILON)
-        for _ in range(64):
-            middle = math.sqrt(low * high)
-            fits = self.charge(PrivacyLoss.pure(Fraction(middle))).renyi <= rest
-            low, high = (middle, high) if fits else (low, middle)
-        return max(by_sum, three_digits(Fraction(low)))
 
 
 class HybridFilter(RenyiFilter):
@@ -376,15 +289,6 @@ class GDPFilter(RenyiFilter):
         gaussian = all(isinstance(part, GaussianLoss) for part, _ in loss.parts)
         return 2 * loss.rho if gaussian and not loss.delta else self.limit + 1
 
-    def refusal(self, state: State, asked: str, charge: Charge) -> BudgetExceededError | ArgumentValueError:
-        """Also for what is not Gaussian."""
-        if charge.renyi <= self.limit or (charge.epsilon is None and not charge.delta):
-            return super().refusal(state, asked, charge)
-        return ArgumentValueError(
-            "accountant='gdp' allows Gaussian noise only: ask counts, sums, means and histograms of listed "
-            f"keys with rho= or delta=, such as df.dp(rho=0.01), instead of {asked}; nothing was charged"
-        )
-
 
 Filter = PureFilter | RenyiFilter
 _FILTERS = {"hybrid": HybridFilter, "rdp": RenyiFilter, "zcdp": ZCDPFilter, "gdp": GDPFilter}
@@ -396,17 +300,3 @@ def filter_for(budget: Budget, order: Fraction | None = None) -> Filter:
     if budget.pure:
         return PlanFilter(budget) if budget.plan else PureFilter(budget)
     return _FILTERS[budget.accountant](budget, order)
-
-
-def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
-    """Write a sum honestly: exactly as a short decimal or fraction, else rounded (what is spent upwards) and saying so."""
-    exact = x <= 0 or x.denominator < 1000 or 10**12 % x.denominator == 0
-    return f"{name}={show(max(x, Fraction(0)))}" if exact else f"{name} about {show(three_digits(x, rounding))}"
-
-
-def _sum(state: State) -> str:
-    return _tell("epsilon", state.epsilon, ROUND_CEILING) + " and Gaussian noise" * state.unbounded
-
-
-def _would_fit(offers: list[str]) -> str:
-    return " or ".join(offers) + " would fit" if offers else "nothing fits any more"

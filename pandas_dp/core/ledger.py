@@ -34,6 +34,8 @@ Check = Callable[[Names], object]
 # Each gets a ledger file when it was opened, and before it is closed: see `pandas_dp.session.ledger_files`
 opened: list[Callable[[Ledger], None]] = []
 closed: list[Callable[[Ledger], None]] = []
+# Makes the error for a charge that a filter does not admit, in words for people: see `pandas_dp.books.budget_words`
+refusals: list[Callable[[Filter, State, str, Charge], Exception]] = []
 
 
 class Ledger(Readable):
@@ -177,7 +179,7 @@ class Ledger(Readable):
         result = self._store.transact(DURABLE, charge)
         if isinstance(result, tuple):
             rule, state, asked = result
-            raise rule.refusal(state, price, asked)
+            raise refusals[0](rule, state, price, asked)
         return self._saw(name, result)
 
     def record(self, name: str, sequence: int, result: str | None, told: str | None = None) -> None:
@@ -242,8 +244,8 @@ class Ledger(Readable):
         # Sums only grow: the test they pass now would have admitted every earlier charge too.
         if new.admit(state, _NOTHING) is None:
             raise LedgerError(
-                f"more is spent than the new total: {new.spent(state)}. Type a larger one, and delta= where "
-                "Gaussian noise or deltas were paid"
+                "more is spent than the new total, see session.spent: type a larger one, and delta= where Gaussian noise or "
+                "deltas were paid"
             )
         return records.append(connection, row.amended(new, state, unit), kind, why, records.words(budget))
 

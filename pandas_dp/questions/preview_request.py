@@ -9,6 +9,7 @@ from typing import Any
 from pandas_dp.aggregates.above_threshold import StreamRecipe
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import ExpectedError, Terms, left_out
+from pandas_dp.books.budget_words import refusal
 from pandas_dp.books.odometer import first_gaussian, left_text
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
@@ -56,7 +57,7 @@ class Ahead:
             currency=None if isinstance(rule, PureFilter) else rule.currency,
             limit=None if isinstance(rule, PureFilter) else rule.limit,
             stored=stored,
-            refusal=None if after is not None else str(rule.refusal(state, request.price, charge)),
+            refusal=None if after is not None else str(refusal(rule, state, request.price, charge)),
             left=left_text(rule, state if after is None else after, typical),
             outlook=known if switch is None else replace(known, notes=(switch, *known.notes)),
         )

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.ledgers import DELTA, gaussian, pure, spend
 
+from pandas_dp.books import budget_words
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import HybridFilter, PureFilter, best_order, filter_for, renyi_limit
 from pandas_dp.core.privacy import PrivacyLoss
@@ -95,7 +96,7 @@ def test_a_pure_budget_pays_no_gaussian_noise_and_says_so(loss):
     rule = filter_for(Budget.of(1))
     charge = rule.charge(loss)
     assert rule.admit(State.zero(), charge) is None
-    error = rule.refusal(State.zero(), "rho=0.001", charge)
+    error = budget_words.refusal(rule, State.zero(), "rho=0.001", charge)
     assert error.currency == "delta"
     assert error.fits.startswith("with delta=0 there is no Gaussian noise and no key discovery")
     assert "leave out delta= and rho= (epsilon=1 would fit)" in error.fits
@@ -105,11 +106,11 @@ def test_a_pure_budget_pays_no_gaussian_noise_and_says_so(loss):
 def test_a_pure_refusal_says_what_fits():
     rule = filter_for(Budget.of(1))
     state = spend(rule, State.zero(), pure("0.8"))
-    error = rule.refusal(state, "epsilon=0.3", rule.charge(pure("0.3")))
+    error = budget_words.refusal(rule, state, "epsilon=0.3", rule.charge(pure("0.3")))
     assert (error.asked, error.spent, error.left) == ("epsilon=0.3", "epsilon=0.8", "epsilon=0.2")
     assert (error.currency, error.fits) == ("epsilon", "epsilon=0.2 would fit")
     state = spend(rule, state, pure("0.2"))
-    assert rule.refusal(state, "epsilon=1", rule.charge(pure(1))).fits == "nothing fits any more"
+    assert budget_words.refusal(rule, state, "epsilon=1", rule.charge(pure(1))).fits == "nothing fits any more"
 
 
 @pytest.mark.parametrize(
@@ -131,12 +132,12 @@ def test_a_pure_refusal_says_what_fits():
 def test_sums_are_told_exactly_or_as_about(amount, said):
     pure_rule, hybrid = filter_for(Budget.of(10**5)), filter_for(Budget.of(10**5, DELTA))
     state = State(amount, False, F(0), F(0))
-    spent = pure_rule.spent(state)
-    assert spent == hybrid.spent(state)
+    spent = budget_words.spent(pure_rule, state)
+    assert spent == budget_words.spent(hybrid, state)
     shown = F(spent.removeprefix("epsilon").removeprefix("=").removeprefix(" about "))
     assert amount <= shown < amount * F("1.02")  # upwards: an amount never looks smaller than it is
     assert spent == f"epsilon{said}" or "about" in spent
-    assert pure_rule.left(State(10**5 - amount, False, F(0), F(0))) == f"epsilon{said}"
+    assert budget_words.left(pure_rule, State(10**5 - amount, False, F(0), F(0))) == f"epsilon{said}"
     number = F(said.removeprefix("=").removeprefix(" about "))
     assert number <= amount < number * F("1.01") + F(1, 10**300)
     assert number == amount or "about" in said
@@ -144,17 +145,17 @@ def test_sums_are_told_exactly_or_as_about(amount, said):
 
 def test_texts_of_a_hybrid_budget():
     rule = filter_for(Budget.of(3, DELTA))
-    assert rule.spent(State.zero()) == "epsilon=0"
+    assert budget_words.spent(rule, State.zero()) == "epsilon=0"
     assert re.fullmatch(
         r"epsilon=3 added up or Renyi divergence about \S+ \(whichever pays more\), delta=1e-7 for finding keys",
-        rule.left(State.zero()),
+        budget_words.left(rule, State.zero()),
     )
     state = spend(rule, State.zero(), pure(F(1, 3)), gaussian("0.001"), PrivacyLoss((), DELTA / 20))
     assert re.fullmatch(
         r"epsilon=1/3, Renyi divergence about \S+ \(Gaussian noise\), delta=5e-8",
-        rule.spent(state),
+        budget_words.spent(rule, state),
     )
-    assert rule.left(state).startswith("Renyi divergence about ")
+    assert budget_words.left(rule, state).startswith("Renyi divergence about ")
 
 
 def test_thirds_are_exact_and_long_denominators_stay_short():
@@ -242,7 +243,7 @@ def test_deltas_come_out_of_the_reserved_part_alone():
     assert state.delta == DELTA / 10
     charge = rule.charge(loss)
     assert rule.admit(state, charge) is None
-    error = rule.refusal(state, "epsilon=0.1, delta=5e-8", charge)
+    error = budget_words.refusal(rule, state, "epsilon=0.1, delta=5e-8", charge)
     assert error.currency == "delta"
     assert error.fits.startswith("epsilon=2.8 would fit in a query that needs no delta; of the delta reserved")
     assert error.fits.endswith(" 0 is left")
@@ -253,7 +254,7 @@ def test_deltas_come_out_of_the_reserved_part_alone():
 def test_a_smaller_delta_is_offered_where_it_would_be_admitted(epsilon, offered):
     rule = filter_for(Budget.of(3, DELTA))
     state = spend(rule, State.zero(), pure("0.2") + PrivacyLoss((), DELTA / 20))
-    error = rule.refusal(state, "as typed", rule.charge(pure(epsilon) + PrivacyLoss((), DELTA)))
+    error = budget_words.refusal(rule, state, "as typed", rule.charge(pure(epsilon) + PrivacyLoss((), DELTA)))
     assert error.fits.endswith(": delta=5e-8 would fit") == offered
     assert (rule.admit(state, rule.charge(pure(epsilon) + PrivacyLoss((), DELTA / 20))) is not None) == offered
 
@@ -271,7 +272,7 @@ def test_what_a_refusal_offers_would_fit_and_little_more_would(history, asked):
         charge = rule.charge(loss)
         if rule.admit(state, charge) is not None:
             continue
-        fits = rule.refusal(state, "asked", charge).fits
+        fits = budget_words.refusal(rule, state, "asked", charge).fits
         offered = re.search(word + r"([0-9][0-9.e-]*)", fits)
         if offered is None:
             assert rule.admit(state, rule.charge(make("1e-9"))) is None

@@ -176,7 +176,7 @@ def test_a_total_may_fall_to_what_is_spent_and_no_further(ledger):
     ask(ledger, "0.5")
     ledger.amend("data", Budget.of(F("0.5")), UNIT, "less")
     before = ledger.entries("data")
-    with pytest.raises(LedgerError, match=r"more is spent than the new total: epsilon=0\.5"):
+    with pytest.raises(LedgerError, match=r"more is spent than the new total, see session.spent"):
         ledger.amend("data", Budget.of(F("0.4")), UNIT, "too little")
     with pytest.raises(LedgerError, match="unit='patient_id', not None"):
         ledger.amend("data", ONE, PrivacyUnit(), "another unit")
@@ -199,9 +199,7 @@ def test_a_pure_budget_that_becomes_hybrid_counts_its_past_divergences(ledger):
         ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(rho), UNIT)
     rest = (rule.limit - charges[0].renyi - charges[1].renyi) / rule.order
     ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(rest), UNIT)
-    with pytest.raises(
-        LedgerError, match=r"epsilon=0\.75 and Gaussian noise"
-    ):  # and Gaussian noise has no price in epsilon
+    with pytest.raises(LedgerError, match="more is spent than the new total"):  # Gaussian noise has no price in epsilon
         ledger.amend("data", Budget.of(100), UNIT, "back")
     ledger.verify()
 

@@ -239,7 +239,7 @@ TWINS = [
     (RenyiFilter, "admit", generous(F(3)), "zcdp"),
     (RenyiFilter, "admit", careless, "rdp"),
     (RenyiFilter, "admit", generous(F(6, 5)), "gdp"),
-    (PlanFilter, "_others", lambda self, state: F(0), "plan"),
+    (PlanFilter, "others", lambda self, state: F(0), "plan"),
 ]
 
 
@@ -255,11 +255,11 @@ def test_broken_filters_are_found(rule, method, broken, accountant, tmp_path, mo
 
 
 def test_a_trace_of_a_refusal_is_found(tmp_path, monkeypatch):
-    refusal, reserve = PureFilter.refusal, Ledger.reserve
+    told, reserve = ledger.refusals[0], Ledger.reserve
 
-    def drawing(self, state, asked, charge):
+    def drawing(*refused):
         os.urandom(1)
-        return refusal(self, state, asked, charge)
+        return told(*refused)
 
     def noting(self, name, *more):
         try:
@@ -268,7 +268,7 @@ def test_a_trace_of_a_refusal_is_found(tmp_path, monkeypatch):
             self.note(name, "refused", "count()")
             raise
 
-    for place, method, twin in ((PureFilter, "refusal", drawing), (Ledger, "reserve", noting)):
+    for place, method, twin in ((ledger, "refusals", [drawing]), (Ledger, "reserve", noting)):
         with monkeypatch.context() as patch:
             patch.setattr(place, method, twin)
             with pytest.raises(AssertionError, match="a refusal left a trace"):

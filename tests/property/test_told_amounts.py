@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.frames import fresh
 
 import pandas_dp
-from pandas_dp.books import certificate, odometer
+from pandas_dp.books import budget_words, certificate, odometer
 from pandas_dp.books.certificate_contents import Account
 from pandas_dp.core import filters
 from pandas_dp.core.budget import Budget, Charge, State
@@ -74,12 +74,12 @@ def spend(rule, losses):
 def test_sums_in_words(accountant, losses, asked):
     rule = rule_of(accountant)
     state = spend(rule, losses)
-    refusal = str(rule.refusal(state, "this", rule.charge(asked)))
+    refusal = str(budget_words.refusal(rule, state, "this", rule.charge(asked)))
     refused_spent, _, refused_left = refusal.partition("; left ")
     known = isinstance(rule, GDPFilter) and "ran out" not in refusal  # such a refusal tells no sums
-    for spent in [rule.spent(state), *([] if known else [refused_spent.rpartition("spent ")[2]])]:
+    for spent in [budget_words.spent(rule, state), *([] if known else [refused_spent.rpartition("spent ")[2]])]:
         told_spent(rule, state, spent)
-    for left in [rule.left(state), *([] if known else [refused_left])]:
+    for left in [budget_words.left(rule, state), *([] if known else [refused_left])]:
         told_left(rule, state, left)
 
 
@@ -102,7 +102,7 @@ def told_spent(rule, state, text):
 def told_left(rule, state, text):
     budget = rule.budget
     if isinstance(rule, PlanFilter):
-        assert amounts("epsilon", text)[-1] <= rule.beside - rule._others(state)
+        assert amounts("epsilon", text)[-1] <= rule.beside - rule.others(state)
     elif isinstance(rule, PureFilter):
         assert amounts("epsilon", text)[0] <= budget.epsilon - state.epsilon
     else:

@@ -19,6 +19,7 @@ import pytest
 from support.frames import people
 from support.ledgers import ONE, UNIT, ask, cut_short, journal_of, pure
 
+from pandas_dp.books import budget_words
 from pandas_dp.core import database, files
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
@@ -200,7 +201,7 @@ def test_all_that_was_left_is_charged_under_every_accountant(tmp_path, budget):
             ask(ledger, price)
     with pytest.raises(PandasDPError, match=r"over budget"):
         ledger.reserve("data", None, "q", "rho=1e-9", ledger_files.PrivacyLoss.gaussian(F("1e-9")), UNIT)
-    assert ledger.rule("data").left(ledger.state("data"))
+    assert budget_words.left(ledger.rule("data"), ledger.state("data"))
     ledger.verify()
     ledger.close()
 

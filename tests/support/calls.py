@@ -253,7 +253,10 @@ right("Session.extend", lambda: Made(held().dp.session.extend, (10**6,), {"reaso
 right("Session.close", lambda: Made(held().dp.session.close))
 right("Session.group", lambda: Made(FRAME.dp.session.group, (3,)))
 right("Session.report", lambda: Made(REPORTED.report, ("page.html",), odd=FEW_ODD))
-right("Session.report", lambda: Made(REPORTED.report, ("page.json",), {"about": {"name": "Visits"}, "values": True}, odd=FEW_ODD))
+right(
+    "Session.report",
+    lambda: Made(REPORTED.report, ("page.json",), {"about": {"name": "Visits"}, "values": True}, odd=FEW_ODD),
+)
 right("Session.plot", lambda: Made(FRAME.dp.session.plot))
 right("Query.__call__", lambda: Made(QUERY.__call__, (FRAME,)))
 right("Query.preview", lambda: Made(QUERY.preview, (FRAME,), {"rows": 100}))

@@ -1,0 +1,115 @@
+"""What people are told of a budget: what is spent of it, what is left, and why a charge was not admitted and what would be.
+
+The filters decide, in `pandas_dp.core.filters`; here is only said what they decided, rounded to the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
+
+from pandas_dp.core import ledger
+from pandas_dp.core.budget import Charge, State, say, three_digits
+from pandas_dp.core.filters import Filter, GDPFilter, PlanFilter, PureFilter, RenyiFilter
+from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss, show
+from pandas_dp.errors import ArgumentValueError, BudgetExceededError
+
+
+def refusal(rule: Filter, state: State, asked: str, charge: Charge) -> BudgetExceededError | ArgumentValueError:
+    """Build the error for a charge that was not admitted; `asked` is its price as typed."""
+    gaussian = charge.epsilon is None
+    if isinstance(rule, GDPFilter) and charge.renyi > rule.limit and not (gaussian and not charge.delta):
+        return ArgumentValueError(
+            "accountant='gdp' allows Gaussian noise only: ask counts, sums, means and histograms of listed "
+            f"keys with rho= or delta=, such as df.dp(rho=0.01), instead of {asked}; nothing was charged"
+        )
+    currency, fits = (
+        _of_pure(rule, state, charge) if isinstance(rule, PureFilter) else _of_divergences(rule, state, charge)
+    )
+    return BudgetExceededError(asked, spent(rule, state), left(rule, state), currency, fits)
+
+
+ledger.refusals.append(refusal)
+
+
+def _of_pure(rule: PureFilter, state: State, charge: Charge) -> tuple[str, str]:
+    """Which currency ran out, and what would fit."""
+    pots = rule.pots(state) if isinstance(rule, PlanFilter) else []
+    rest = rule.beside - rule.others(state) if isinstance(rule, PlanFilter) else rule.budget.epsilon - state.epsilon
+    offers = [f"epsilon={show(e)}" for (e, n), used in pots if used < n]
+    fits = _would_fit(offers + ([f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []))
+    if charge.epsilon is not None and not charge.delta:
+        return "epsilon", fits
+    if pots:
+        return "delta", f"a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
+    return "delta", (
+        f"with delta=0 there is no Gaussian noise and no key discovery: list keys=, leave out delta= and rho= ({fits}), "
+        "or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
+    )
+
+
+def _of_divergences(rule: RenyiFilter, state: State, charge: Charge) -> tuple[str, str]:
+    """Which currency ran out, and what would fit."""
+    rest, gaussian = rule.budget.delta_reserved - state.delta, charge.epsilon is None
+    rho, epsilon = three_digits((rule.limit - state.renyi) / rule.rho_worth), _largest_epsilon(rule, state)
+    offers = [f"rho={say(rho)}"] if gaussian and rho > 0 else []
+    if epsilon >= SMALLEST_EPSILON:
+        offers.append(f"epsilon={say(epsilon)}" + (" without delta= and rho=" if gaussian else ""))
+    fits = _would_fit(offers)
+    if charge.delta <= rest:
+        return rule.currency if gaussian or rule.by_sum(state) is None else "epsilon", fits
+    fits += " in a query that needs no delta" if offers else ""
+    fits += f"; of the delta reserved for finding keys and smooth noise (a tenth by default) {say(rest)} is left"
+    less = replace(charge, delta=rest)
+    return "delta", fits + (f": delta={say(rest)} would fit" if rest and rule.admit(state, less) is not None else "")
+
+
+def _largest_epsilon(rule: RenyiFilter, state: State) -> Fraction:
+    """Largest epsilon that a pure query may still ask, as one would type it; 0 when none."""
+    by_sum = rule.by_sum(state) or Fraction(0)
+    rest, low, high = rule.limit - state.renyi, float(SMALLEST_EPSILON) / 2, float(LARGEST_EPSILON)
+    for _ in range(64):
+        middle = math.sqrt(low * high)
+        fits = rule.charge(PrivacyLoss.pure(Fraction(middle))).renyi <= rest
+        low, high = (middle, high) if fits else (low, middle)
+    return max(by_sum, three_digits(Fraction(low)))
+
+
+def _would_fit(offers: list[str]) -> str:
+    return " or ".join(offers) + " would fit" if offers else "nothing fits any more"
+
+
+def spent(rule: Filter, state: State) -> str:
+    """Say what is spent, in every currency that the filter sums."""
+    if isinstance(rule, PlanFilter):
+        pots = [f"{used:,} of {n:,} planned calls at epsilon={show(e)}" for (e, n), used in rule.pots(state)]
+        return ", ".join([*pots, _tell("epsilon", rule.others(state), ROUND_CEILING) + " beside the plan"])
+    if isinstance(rule, PureFilter):
+        return _tell("epsilon", state.epsilon, ROUND_CEILING) + " and Gaussian noise" * state.unbounded
+    noise = " (Gaussian noise)" * state.unbounded
+    divergence = [_tell(rule.currency, state.renyi, ROUND_CEILING) + noise] if state.renyi else []
+    summed = [] if state.unbounded and not state.epsilon else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
+    return ", ".join([*summed, *divergence, *([_tell("delta", state.delta, ROUND_CEILING)] if state.delta else [])])
+
+
+def left(rule: Filter, state: State) -> str:
+    """Say what is left: of the plan and beside it, or of the epsilons, the divergence and the reserved delta."""
+    if isinstance(rule, PlanFilter):
+        pots = [f"{n - used:,} of {n:,} planned calls at epsilon={show(e)}" for (e, n), used in rule.pots(state)]
+        return ", ".join([*pots, _tell("epsilon", rule.beside - rule.others(state)) + " beside the plan"])
+    if isinstance(rule, PureFilter):
+        return _tell("epsilon", rule.budget.epsilon - state.epsilon)
+    left = rule.by_sum(state)
+    by_sum = "" if left is None else _tell("epsilon", left) + " added up or "
+    reserved = rule.budget.delta_reserved
+    delta = ", " + _tell("delta", reserved - state.delta) + " for finding keys" if reserved else ""
+    better = " (whichever pays more)" if by_sum else ""
+    return f"{by_sum}{_tell(rule.currency, rule.limit - state.renyi)}{better}{delta}"
+
+
+def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
+    """Write a sum honestly: exactly as a short decimal or fraction, else rounded (what is spent upwards) and saying so."""
+    exact = x <= 0 or x.denominator < 1000 or 10**12 % x.denominator == 0
+    return f"{name}={show(max(x, Fraction(0)))}" if exact else f"{name} about {show(three_digits(x, rounding))}"
