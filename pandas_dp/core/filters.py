@@ -77,11 +77,13 @@ class PureFilter:
 
     Notes
     -----
-    Everything admitted is (epsilon, 0)-differentially private. Proof: fix neighbouring tables. The density of
-    a transcript is a product over its rounds of the density of the answer given the past; what the analyst
-    does in between depends on the past alone and cancels in the ratio. The factor of round i is at most
-    exp(epsilon_i), and on every transcript these sum to at most the total, for a query beyond it is refused,
-    which is again a function of the past. (Rogers, Roth, Ullman, Vadhan 2016.)
+    Everything admitted is (epsilon, 0)-differentially private. Proof: fix neighbouring tables. The density of a transcript is a
+    product over its rounds of the density of the answer given the past; what the analyst does in between depends on the past
+    alone and cancels in the ratio. Collect the factors by mechanism, which have independent coins: each one's answers, whatever
+    was asked in between, have a ratio of at most exp of its price, a stream's or a part's included. The draws of one chain of
+    refinements (`RefinedLaplace`) are one mechanism: together their factors have a ratio of at most exp of the last level, to
+    which their charges, each the difference to the level before, add up. On every transcript all of that is at most the total,
+    for a query beyond it is refused, which is again a function of the past. (Rogers, Roth, Ullman, Vadhan 2016.)
     """
 
     order: Fraction | None = None

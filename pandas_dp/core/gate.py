@@ -12,7 +12,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,7 +21,19 @@ from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.interrupts import stop, watched
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.measurement import Interactive, Listing, Measurement, Mechanism, Noisy, Reply, View, computed
+from pandas_dp.core.measurement import (
+    AddsUp,
+    Interactive,
+    Listing,
+    Measurement,
+    Mechanism,
+    Noisy,
+    Reply,
+    View,
+    computed,
+)
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.refined import RefinedLaplace
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.randomness import random_bytes
 from pandas_dp.errors import (
@@ -77,6 +89,9 @@ class Request:
         Buy a new draw even where a stored one exists.
     told : callable or None
         What to write down of the answer, for reports.
+    base : Request or None
+        What it refines. The caller vouches that `drawn`, an entry, is its draw from the very rows of `view`, in memory since.
+    drawn : int
     """
 
     ledger: Ledger
@@ -92,6 +107,13 @@ class Request:
     view: Callable[[], View]
     fresh: bool = False
     told: Callable[[Any], str] | None = None
+    base: Request | None = None
+    drawn: int = 0
+
+    @property
+    def kept_as(self) -> str | None:
+        """The name of the noisy result within its entry: of a base there is one refinement, at one price."""
+        return self.key if self.base is None else f"{self.key} at {self.price}"
 
     def __repr__(self) -> str:
         """Show the public texts."""
@@ -158,18 +180,60 @@ def _release(request: Request) -> Given:
         if found is not None:
             # by its key, so that no damage to an index of the file serves the answer of another question
             kept = json.loads(found[1])  # a list: written without it before
-            transcript = kept.get(request.key, ()) if isinstance(kept, dict) else kept
+            if request.base is not None and request.kept_as not in kept:
+                raise LedgerError(f"this answer was refined at another price (entry {found[0]}): refine that one")
+            transcript = kept.get(request.kept_as, ()) if isinstance(kept, dict) else kept
             return Given(_replay(request.recipe(), transcript), found[0], False)
+    asked = request if request.base is None else replace(request, recipe=_refining(request, request.base))
     sequence = request.ledger.reserve(
-        request.name, request.key, request.query, request.price, request.loss, request.whole
+        request.name, request.key, request.query, request.price, request.loss, request.whole, sole=asked is not request
     )
-    answer, transcript = _drawn(lambda: _answer(request))
-    result = None if request.key is None else json.dumps({request.key: transcript})
+    answer, transcript = _drawn(lambda: _answer(asked))
+    result = None if request.key is None else json.dumps({request.kept_as: transcript})
     told = None if request.told is None else request.told(answer)
     if result is not None or told is not None:
         with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost
             request.ledger.record(request.name, sequence, result, told)
     return Given(answer, sequence, True)
+
+
+def _refining(request: Request, base: Request) -> Recipe:
+    """The recipe of a request whose one look is drawn from a stored worse one; see `RefinedLaplace`. Nothing is read.
+
+    For all inputs: the base is the one look of the latest draw under its key, with the very statistic that is asked now,
+    which is a sum over rows and draws nothing itself.
+
+    Raises
+    ------
+    LedgerError
+        It is not.
+    """
+    found = request.ledger.stored(request.name, base.key or "")
+    transcript = json.loads(found[1]).get(base.kept_as, []) if found is not None and found[0] == request.drawn else []
+    old, new = next(base.recipe()), next(request.recipe())
+    if (
+        len(transcript) != 1
+        or not (isinstance(old, Measurement) and isinstance(new, Measurement) and old.statistic == new.statistic)
+        or not (isinstance(new.statistic, AddsUp) and request.unit.column is None)
+        or not (isinstance(old.mechanism, DiscreteLaplace) and isinstance(new.mechanism, DiscreteLaplace))
+        or not new.mechanism.scale < old.mechanism.scale
+    ):
+        raise LedgerError(
+            "this answer is not one draw of Laplace noise on counts or sums of rows, or no longer the latest one"
+        )
+    better = RefinedLaplace(old.mechanism.scale, new.mechanism.scale, tuple(transcript[0]))
+
+    def recipe() -> Generator[Measurement | Reply, Any, Any]:
+        steps = request.recipe()
+        next(steps)
+        noisy = yield Measurement(new.statistic, better)
+        try:
+            steps.send(noisy)
+        except StopIteration as stop:
+            return stop.value
+        raise QueryFailedError  # another look, which a stored one did not have
+
+    return recipe
 
 
 def _drawn(work: Callable[[], T]) -> T:

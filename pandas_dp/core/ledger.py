@@ -127,6 +127,7 @@ class Ledger(Readable):
         unit: PrivacyUnit,
         *,
         once: bool = False,
+        sole: bool = False,
     ) -> int:
         """Charge a query, durably, before anything is computed.
 
@@ -147,6 +148,10 @@ class Ledger(Readable):
             The unit that the loss is for.
         once : bool
             What was charged under this key before, by whatever process, is paid: it is not charged again.
+        sole : bool
+            Whether this is the difference between two draws, see `RefinedLaplace`: only in a plain pure budget, for in all
+            others the step is not worth the difference, and only if nothing was charged under this key, with or without a
+            result: the one better draw of its base may have been seen.
 
         Returns
         -------
@@ -165,7 +170,12 @@ class Ledger(Readable):
             row = self._row(connection, name)
             if row.unit != records.unit_text(unit):
                 raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
-            if once and (paid := records.charged(connection, row, key or "")):
+            paid = records.charged(connection, row, key or "") if once or sole else None
+            if sole and (paid or type(row.rule) is not PureFilter):
+                raise LedgerError(
+                    "this answer is being refined, or was when a process ended: it is not refined once more"
+                )
+            if paid:
                 return paid
             rule, (text, state) = row.rule, self._parsed
             state = state if text == row.state else State.from_text(row.state)

@@ -26,6 +26,7 @@ from pandas_dp.errors import LedgerError
 APPLICATION_ID = int.from_bytes(b"pdDP", "big")
 SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
 STORED = ("results", "answers")
+REFINED = "refine("  # begins the text of an entry that paid the difference between two draws
 RESULTS, ANSWERS = (
     f"""CREATE TABLE {table} (
     budget INTEGER NOT NULL, sequence INTEGER NOT NULL, result BLOB NOT NULL, digest BLOB NOT NULL,
@@ -213,11 +214,14 @@ def append(
 def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
     """Sum up the charges of a pure budget in the currencies of another filter, all entries having been verified.
 
-    A charge of the pure filter is an epsilon alone, so the divergence is that of any epsilon-DP mechanism.
+    A charge of the pure filter is an epsilon alone, so the divergence is that of any epsilon-DP mechanism. That of a refinement
+    is no such mechanism by itself.
     """
     state = State.zero()
-    query = "SELECT charge FROM entries WHERE budget = ? AND charge NOT NULL ORDER BY sequence"
-    for (text,) in connection.execute(query, (row.id,)):
+    query = "SELECT charge, query FROM entries WHERE budget = ? AND charge NOT NULL ORDER BY sequence"
+    for text, asked in connection.execute(query, (row.id,)):
+        if asked.startswith(REFINED):
+            raise LedgerError("an answer of this budget was refined, so it gets no delta: open another one with name=")
         state = state.plus(rule.charge(PrivacyLoss.pure(Charge.from_text(text).epsilon or Fraction(0))))
     return state
 

@@ -26,6 +26,7 @@ from pandas_dp.questions.column_forms import ColumnForms
 from pandas_dp.questions.columns import PricedColumns
 from pandas_dp.questions.keys import GroupQuestions
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
+from pandas_dp.questions.refined import Refining
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import SeveralQuestions
 from pandas_dp.questions.statistics import GraphQuestions, LocalQuestions, StatisticQuestions, UnitQuestions
@@ -114,6 +115,7 @@ class PricedFrame(
     GraphQuestions,
     GroupQuestions,
     LocalQuestions,
+    Refining,
     SeveralQuestions,
     StatisticQuestions,
     StreamQuestions,

@@ -29,6 +29,7 @@ from pandas_dp.core.mechanisms import (
     laplace,
     quantiles,
     randomized_response,
+    refined,
     selection,
     sparse_vector,
     winsorized,
@@ -36,7 +37,7 @@ from pandas_dp.core.mechanisms import (
 from pandas_dp.core.mechanisms import smooth as smooth_mechanism
 from pandas_dp.core.mechanisms.quantiles import Ladder, Quantile, RecursiveQuantiles
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
-from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, Sensitivity
 from pandas_dp.core.randomness import random_bytes
 from pandas_dp.core.samplers import tables
 from pandas_dp.core.statistics.counts import KeySensitivity
@@ -164,6 +165,75 @@ GAUSSIAN = [
     for made, draw in (
         (gaussian.DiscreteGaussian.calibrate(ONE, None, F(0), F(1, 8)), at_once),
         (gaussian.DiscreteGaussian(F(9)), None),
+    )
+]
+
+
+# ------------------------------------------------------------------------------------------------------------ refinements
+@dataclass(frozen=True)
+class Chain:
+    """A draw and its refinements, of falling scales, all of them public: together worth the last one alone."""
+
+    scales: tuple[F, ...]
+    anew: bool = False  # each level drawn by itself
+
+    def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
+        """What the charges add up to."""
+        first = laplace.DiscreteLaplace(self.scales[0]).loss(sensitivity).epsilon or F(0)
+        steps = [refined.RefinedLaplace(a, b, ()).loss(sensitivity).epsilon or F(0) for a, b in pairwise(self.scales)]
+        return PrivacyLoss.pure(sum(steps, first))
+
+    def draw(self, exact: Exact, fill: Any) -> list[int]:
+        """All levels, one after the other."""
+        levels = [laplace.DiscreteLaplace(self.scales[0]).draw(exact, fill)]
+        for place in range(1, len(self.scales)):
+            if self.anew:
+                mechanism: Any = laplace.DiscreteLaplace(self.scales[place])
+            else:
+                mechanism = refined.RefinedLaplace(self.scales[place - 1], self.scales[place], tuple(levels[-1]))
+            levels.append(mechanism.draw(exact, fill))
+        return [y for level in levels for y in level]
+
+
+def chain_law(mechanism: Chain, exact: list[int]) -> Probabilities:
+    """By the identity Z1 = Z2 + W: what a level adds to the next one, from the last to the first."""
+    noise = [discrete_laplace_law(scale) for scale in mechanism.scales]
+    one: dict[tuple[int, ...], float] = {(z,): p for z, p in noise[-1].items() if p > 1e-12}
+    if mechanism.anew:
+        joint = independent([{z: p for z, p in law.items() if p > 1e-12} for law in noise])
+        one = {tuple(out): p for out, p in joint.items()}  # type: ignore[call-overload]
+    else:
+        for worse, better in reversed(list(pairwise(mechanism.scales))):
+            added = between(worse, better)
+            one = {
+                (levels[0] + w, *levels): p * q for levels, p in one.items() for w, q in added.items() if p * q > 1e-12
+            }
+    whole: Probabilities = {(): 1.0}
+    for x in exact:
+        whole = {
+            (*before, tuple(x + z for z in levels)): p * q
+            for before, p in whole.items()
+            for levels, q in one.items()
+            if p * q > 1e-12
+        }
+    depth = len(mechanism.scales)
+    return {tuple(each[level] for level in range(depth) for each in out): p for out, p in whole.items()}  # type: ignore[attr-defined]
+
+
+def between(worse: F, better: F) -> dict[int, float]:
+    """The law of W: 0 with probability (p2/p1) ((1 - p1)/(1 - p2))^2, else discrete Laplace noise of the worse scale."""
+    p1, p2 = math.exp(-1 / worse), math.exp(-1 / better)
+    none = p2 / p1 * ((1 - p1) / (1 - p2)) ** 2
+    law = {w: (1 - none) * p for w, p in discrete_laplace_law(worse).items()}
+    return law | {0: law[0] + none}
+
+
+CHAINS = [
+    Law(Chain(scales), s, vectors(s, size), chain_law, Chain(scales, anew=True), 0.99)
+    for scales, s, size in (
+        ((F(2), F(1)), ONE, 1),
+        ((F(1, 2), F(1, 4)), TWO, 2),
+        ((F(2, 3), F(1, 2), F(1, 3)), ONE, 1),
     )
 ]
 
@@ -557,6 +627,7 @@ ANSWERS = [(np.array(a), np.array(b)) for a, b in (([0, 1], [0, 2]), ([0], [1]),
 MECHANISMS: dict[type, list[Law]] = {
     laplace.DiscreteLaplace: LAPLACE,
     gaussian.DiscreteGaussian: GAUSSIAN,
+    refined.RefinedLaplace: CHAINS,
     selection.PermuteAndFlip: choices(selection.PermuteAndFlip),
     selection.ExponentialMechanism: choices(selection.ExponentialMechanism),
     selection.PartByPart: [
