@@ -1,0 +1,197 @@
+"""A draw that refines a public one: its kernel as fractions, twins that tell too much, and the error of one draw."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction as F
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from pandas_dp.core.measurement import Exact
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.refined import RefinedLaplace
+from pandas_dp.core.privacy import Sensitivity
+from pandas_dp.core.randomness import Bits, random_bytes
+from pandas_dp.core.samplers.scalar import draw_geometric
+from tests.core.samplers.laws import FALSE_ALARM, chi_squared
+
+FAR = 40  # values that are looked at on each side
+LEVELS = [(F(3, 4), F(1, 2)), (F(9, 10), F(1, 5)), (F(2, 3), F(3, 5))]
+
+
+def laplace(p: F, z: int) -> F:
+    """P(Z = z) of discrete Laplace noise with p = exp(-1/scale)."""
+    return (1 - p) / (1 + p) * p ** abs(z)
+
+
+def between(p1: F, p2: F, w: int) -> F:
+    """P(W = w) of what a draw at p2 lacks to one at p1."""
+    none = p2 / p1 * ((1 - p1) / (1 - p2)) ** 2
+    return (1 - none) * laplace(p1, w) + (none if w == 0 else 0)
+
+
+def kernel(p1: F, p2: F, k: int, z: int) -> F:
+    """P(Z2 = k | Z1 = z), as the docstring says it."""
+    k, z = (k, z) if z >= 0 else (-k, -z)
+    r, q = p2 / p1, p1 * p2
+    c = (1 - r) * (1 - q) / (1 - p2**2)
+    if k < 0:
+        return c * q**-k
+    if k > z:
+        return c * r**z * q ** (k - z)
+    return c * r**k + (r ** (z + 1) * (1 - p1**2) / (1 - p2**2) if k == z else 0)
+
+
+def sampled(p1: F, p2: F, k: int, z: int) -> F:
+    """P(the answer is k) of the sampler for z >= 0, from the laws of its four geometric draws."""
+    r, q, s = p2 / p1, p1 * p2, p1**2
+
+    def difference(d: int) -> F:
+        return (1 - r) * (1 - q) / (1 - r * q) * (r**d if d >= 0 else q**-d)
+
+    if k < z:
+        return difference(k)
+    above = r ** (z + 1) * (1 - q) / (1 - r * q)  # P(D > z), and the excess is geometric again
+    further = s * (1 - r) / (1 - r * s)
+    if k > z:
+        return above * further * (1 - q) * q ** (k - z - 1)
+    return difference(z) + above * (1 - further)
+
+
+@pytest.mark.parametrize(("p1", "p2"), LEVELS)
+def test_the_kernel_is_that_of_bayes_and_of_the_sampler(p1, p2):
+    for z, k in product(range(-FAR, FAR + 1), repeat=2):
+        assert laplace(p1, z) * kernel(p1, p2, k, z) == laplace(p2, k) * between(p1, p2, z - k)
+        if z >= 0:
+            assert sampled(p1, p2, k, z) == kernel(p1, p2, k, z)
+
+
+@pytest.mark.parametrize(("p1", "p2"), LEVELS)
+def test_a_worse_draw_is_a_better_one_plus_noise(p1, p2):
+    for z in range(-5, 6):
+        mass = sum((laplace(p2, k) * between(p1, p2, z - k) for k in range(-FAR, FAR + 1)), F(0))
+        assert 0 <= laplace(p1, z) - mass < 2 * p1**FAR
+
+
+def ratio(p1: F, p2: F, chain: list[F], joint) -> F:
+    """The largest ratio of a joint law for x = 0 and x = 1."""
+    values = range(-6, 8)
+    return max(joint(out, 0) / joint(out, 1) for out in product(values, repeat=len(chain)) if joint(out, 1))
+
+
+def test_a_pair_is_worth_its_second_level_and_the_twins_are_not():
+    p1, p2, p3 = F(3, 4), F(1, 2), F(1, 5)
+
+    def pair(out, x):
+        return laplace(p1, out[0] - x) * kernel(p1, p2, out[1] - x, out[0] - x)
+
+    def anew(out, x):
+        return laplace(p1, out[0] - x) * laplace(p2, out[1] - x)
+
+    def two_children(out, x):
+        return pair(out[:2], x) * kernel(p1, p2, out[2] - x, out[0] - x)
+
+    def three(out, x):
+        return pair(out[:2], x) * kernel(p2, p3, out[2] - x, out[1] - x)
+
+    def third_from_the_first(out, x):
+        return pair(out[:2], x) * kernel(p1, p3, out[2] - x, out[0] - x)
+
+    assert ratio(p1, p2, [p1, p2], pair) == 1 / p2
+    assert ratio(p1, p2, [p1, p2, p3], three) == 1 / p3
+    assert ratio(p1, p2, [p1, p2], anew) == F(8, 3) > 1 / p2
+    assert ratio(p1, p2, [p1, p2, p2], two_children) == F(16, 3) > 1 / p2
+    assert ratio(p1, p2, [p1, p2, p3], third_from_the_first) == F(40, 3) > 1 / p3
+    step = max(kernel(p1, p2, k, z) / kernel(p1, p2, k - 1, z - 1) for k, z in product(range(-6, 8), repeat=2))
+    assert step == 1 / (p1 * p2)  # the step alone is not worth the difference, p1 / p2
+
+
+class Signed(RefinedLaplace):
+    """A twin that gives the answer the sign of z by its own rule."""
+
+    sign = staticmethod(lambda z, k: k)
+
+    def draw(self, exact, fill=random_bytes):
+        """As the mechanism draws, but for the sign."""
+        plain = RefinedLaplace(self.worse, self.better, self.base)
+        noisy = []
+        for x, y in zip(exact.open(), self.base, strict=True):
+            [out] = RefinedLaplace(plain.worse, plain.better, (abs(y - x),)).draw(Exact([0]), fill)
+            noisy.append(x + self.sign(y - x, out))
+        return noisy
+
+
+class SignOfZ(Signed):
+    """0 for z = 0."""
+
+    sign = staticmethod(lambda z, k: int(np.sign(z)) * k)
+
+
+class CopiedSign(Signed):
+    """The answer has the sign of z."""
+
+    sign = staticmethod(lambda z, k: abs(k) if z >= 0 else -abs(k))
+
+
+N = 8_000
+
+
+@pytest.mark.parametrize("z", [0, 3, -3])
+def test_draws_have_the_law_of_the_kernel_and_the_twins_of_the_sign_do_not(z):
+    """False alarms: 1e-8 each. The twins differ in a tenth of all draws, so that 8,000 refuse them but for 1e-9."""
+    worse, better = F(2), F(1)
+    p1, p2 = (F(math.exp(-1 / scale)).limit_denominator(10**12) for scale in (worse, better))
+    law = {k: float(kernel(p1, p2, k, z)) for k in range(-30, 31)}
+
+    def chance(mechanism: type) -> float:
+        drawn = np.array(mechanism(worse, better, (z,) * N).draw(Exact([0] * N), random_bytes))
+        return chi_squared(drawn, law)
+
+    assert chance(RefinedLaplace) > FALSE_ALARM
+    if z == 0:
+        assert chance(SignOfZ) < FALSE_ALARM
+    assert chance(CopiedSign) < FALSE_ALARM
+
+
+def test_a_ladder_ends_at_the_error_of_one_draw():
+    """Prices 0.25, 0.5, 0.75, 1: variances as of single draws, within 7 deviations; false alarms below 1e-9."""
+    n, prices = 30_000, [F(1, 4), F(1, 2), F(3, 4), F(1)]
+    mechanisms = [DiscreteLaplace.calibrate(price, Sensitivity(1, 1, 1)) for price in prices]
+    levels = [mechanisms[0].draw(Exact([7] * n), random_bytes)]
+    for worse, better in pairwise(mechanisms):
+        levels.append(RefinedLaplace(worse.scale, better.scale, tuple(levels[-1])).draw(Exact([7] * n), random_bytes))
+    charged = [RefinedLaplace(a.scale, b.scale, ()).loss(Sensitivity(1, 1, 1)).epsilon for a, b in pairwise(mechanisms)]
+    assert charged == [F(1, 4)] * 3
+    for mechanism, level in zip(mechanisms, levels, strict=True):
+        noise = np.array(level) - 7
+        wanted = mechanism.standard_deviation**2
+        kurtosis = float(np.mean(noise.astype(float) ** 4)) / wanted**2
+        deviation = wanted * math.sqrt((kurtosis - 1) / n)
+        assert abs(noise.var() - wanted) < 7 * deviation
+    assert mechanisms[-1].standard_deviation == pytest.approx(
+        DiscreteLaplace.calibrate(F(1), Sensitivity(1, 1, 1)).standard_deviation
+    )
+
+
+def test_scales_of_any_size_are_drawn():
+    for worse, better in ((F(10**30), F(10**29)), (F(10**9) + F(1, 7), F(10**9)), (F(1, 10), F(1, 1000))):
+        base = DiscreteLaplace(worse).draw(Exact([10**40, -5]), random_bytes)
+        made = RefinedLaplace(worse, better, tuple(base)).draw(Exact([10**40, -5]), random_bytes)
+        assert abs(made[0] - 10**40) <= 60 * better + 1
+        assert abs(made[1] + 5) <= 60 * better + 1  # exp(-60) for each
+
+
+def test_a_geometric_draw_is_what_the_proof_takes_it_for():
+    bits = Bits(random_bytes, size=512)
+    drawn = np.array([draw_geometric(2, 3, bits) for _ in range(N)])  # P(G >= j) = exp(-3 j / 2)
+    g = math.exp(-1.5)
+    assert chi_squared(drawn, {j: (1 - g) * g**j for j in range(30)}) > FALSE_ALARM
+
+
+def test_it_shows_nothing_of_what_it_draws_from_and_takes_vectors_of_one_length():
+    mechanism = RefinedLaplace(F(2), F(1), (5, 6))
+    assert "5" not in repr(mechanism)
+    with pytest.raises(ValueError, match="longer"):
+        mechanism.draw(Exact([1]), random_bytes)

@@ -1,0 +1,310 @@
+"""Refining answers: what is charged, who may have it, and everything that has to be refused, before anything is charged."""
+
+from __future__ import annotations
+
+import threading
+from fractions import Fraction as F
+
+import pandas as pd
+import pytest
+from support.frames import fresh, protected
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.core import gate
+from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.mechanisms.refined import RefinedLaplace
+from pandas_dp.errors import LedgerError, QueryFailedError
+
+SURE = 10**5
+COLUMN = list(range(100)) * 3
+
+
+def held(**terms) -> pd.DataFrame:
+    df = pd.DataFrame({"age": COLUMN, "city": ["x", "y", "z"] * 100})
+    df.dp.protect(**{"epsilon": 5 * SURE, "name": fresh(), **terms})
+    return df
+
+
+QUESTIONS = {
+    "count": lambda d: d.count(),
+    "count of values": lambda d: d.count("age"),
+    "steps": lambda d: d.query("age > 40").count(),
+    "sum": lambda d: d.sum("age", bounds=(0, 100)),
+    "mean": lambda d: d.mean("age", bounds=(0, 100)),
+    "var": lambda d: d.var("age", bounds=(0, 100)),
+    "histogram": lambda d: d.histogram("age", bins=[0, 50, 100]),
+    "size": lambda d: d.groupby("city", keys=["x", "y", "z"]).size(),
+    "sum by group": lambda d: d.groupby("city", keys=["x", "y"])["age"].sum(bounds=(0, 100)),
+    "crosstab": lambda d: d.crosstab("city", "age", keys={"city": ["x", "y"], "age": [1, 2]}),
+}
+
+
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_last_level_is_what_one_draw_at_that_price_is(name, neighbors):
+    df, ask = held(neighbors=neighbors), QUESTIONS[name]
+    rough = ask(df.dp(epsilon=F(1, 10)))
+    better = df.dp(epsilon=SURE).refine(rough)
+    whole = ask(df.dp(epsilon=SURE + F(1, 10)))
+    spent = df.dp.session.spent.epsilon
+    assert F(spent) == F(1, 10) + SURE + SURE + F(1, 10)
+    assert type(better) is type(whole)
+    assert better.query.price.epsilon == SURE + F(1, 10)
+    assert better.mechanism == whole.mechanism
+    pd.testing.assert_frame_equal(better.table().round(2), whole.table().round(2))  # at such a price there is no noise
+
+
+def test_only_the_difference_is_charged_and_each_level_is_given_again_for_nothing():
+    df = held(epsilon=1)
+    answer, levels = df.dp(epsilon=0.25).count(), []
+    for _ in range(3):
+        levels.append(answer)
+        answer = df.dp(epsilon=0.25).refine(answer)
+        assert (
+            f"refines entry {levels[-1]._provenance.entry}: epsilon={F(len(levels) + 1, 4).__float__():g} in all"
+            in answer.notes
+        )
+    assert df.dp.session.spent.epsilon == 1
+    for level in levels:
+        again = df.dp(epsilon=0.25).refine(level)
+        assert again._provenance.stored
+    assert df.dp.session.spent.epsilon == 1
+    assert df.dp.session.releases["price"].tolist()[1:] == ["epsilon=0.25"] * 4
+    assert df.dp.session.releases["query"].tolist()[2] == "refine(count())"
+    with pytest.raises(BudgetExceededError):
+        df.dp(epsilon=0.25).refine(answer)
+
+
+def test_the_noise_is_refined_and_not_drawn_anew(monkeypatch):
+    seen = []
+    draw = RefinedLaplace.draw
+
+    def noting(self, exact, fill):
+        seen.append((self.worse, self.better, self.base))
+        return draw(self, exact, fill)
+
+    monkeypatch.setattr(RefinedLaplace, "draw", noting)
+    df = held(epsilon=10)
+    first = df.dp(epsilon=F(1, 2)).count()
+    second = df.dp(epsilon=F(3, 2)).refine(first)
+    df.dp(epsilon=1).refine(second)
+    assert seen == [(2, F(1, 2), (first.value,)), (F(1, 2), F(1, 3), (second.value,))]
+
+
+REFUSED = {
+    "no answer": (lambda df, a: df.dp(epsilon=1).refine(3), ArgumentTypeError, "refine needs an answer"),
+    "steps": (lambda df, a: df.dp(epsilon=1).query("age > 3").refine(a), ArgumentValueError, "no steps"),
+    "fresh": (lambda df, a: df.dp(epsilon=1, fresh=True).refine(a), ArgumentValueError, "plain price"),
+    "rho": (lambda df, a: df.dp(rho=1).refine(a), ArgumentValueError, "plain price"),
+    "within": (lambda df, a: df.dp(within=3).refine(a), ArgumentValueError, "plain price"),
+    "preview": (lambda df, a: df.dp.preview(epsilon=1).refine(a), ArgumentValueError, "plain price"),
+    "a public number": (lambda df, a: df.dp(epsilon=1).refine(a + 1), ArgumentTypeError, "needs an answer"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused_for_nothing(name):
+    df = held(epsilon=10)
+    answer = df.dp(epsilon=1).count()
+    refused, error, match = REFUSED[name]
+    with pytest.raises(error, match=match):
+        refused(df, answer)
+    assert df.dp.session.spent.epsilon == 1
+
+
+CHOICES = {
+    "mode": lambda d: d.mode("city", keys=["x", "y"]),
+    "median": lambda d: d.median("age", bounds=(0, 100)),
+    "several looks": lambda d: d.median("age", bounds=(0, 100), error_bar=True),
+    "blocks": lambda d: d.sample_and_aggregate(lambda b: b["age"].mean(), blocks=20, bounds=(0, 100)),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_selections_and_several_looks_are_not_refined(name):
+    df = held(epsilon=10)
+    answer = CHOICES[name](df.dp(epsilon=1))
+    with pytest.raises(LedgerError, match=r"not one draw of Laplace noise|without a delta"):
+        df.dp(epsilon=1).refine(answer)
+    assert df.dp.session.spent.epsilon == 1
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [{"delta": 1e-6}, {"delta": 1e-6, "plan": {1: 3}}, {"delta": 1e-6, "accountant": "zcdp"}],
+)
+def test_where_divergences_are_counted_or_planned_nothing_is_refined(terms):
+    df = held(epsilon=20, **terms)
+    answer = df.dp(epsilon=1).count()
+    before = df.dp.session.spent
+    with pytest.raises(LedgerError, match="without a delta and a plan"):
+        df.dp(epsilon=1).refine(answer)
+    assert df.dp.session.spent == before
+
+
+def test_in_a_part_of_a_hybrid_budget_it_is_refined_and_not_across_parts():
+    df = held(epsilon=20, delta=1e-6)
+    one, two = df.dp.allot("one", epsilon=3), df.dp.allot("two", epsilon=3)
+    answer = one.dp(epsilon=1).count()
+    with pytest.raises(LedgerError, match="only an answer that this session gave"):
+        two.dp(epsilon=1).refine(answer)
+    with pytest.raises(LedgerError, match=r"without a delta|only an answer"):
+        df.dp(epsilon=1).refine(answer)
+    assert one.dp(epsilon=1).refine(answer).query.price.epsilon == 2
+    assert one.dp.session.spent.epsilon == 2
+
+
+def test_rows_of_units_are_drawn_at_random_and_not_refined():
+    df = pd.DataFrame({"age": COLUMN, "u": COLUMN})
+    df.dp.protect(epsilon=20, unit="u", max_rows=2, name=fresh())
+    answer = df.dp(epsilon=1).groupby("age", keys=[1, 2]).size()
+    with pytest.raises(LedgerError, match="not one draw of Laplace noise on counts or sums of rows"):
+        df.dp(epsilon=1).refine(answer)
+    assert df.dp.session.spent.epsilon == 1
+
+
+def test_other_rows_under_the_same_name_are_not_those_it_was_drawn_from():
+    name = fresh()
+    df = held(epsilon=20, table="visits", version="1", name=name)
+    answer = df.dp(epsilon=1).count()
+    again = pd.DataFrame({"age": COLUMN, "city": ["x", "y", "z"] * 100})
+    again.dp.protect(epsilon=20, name=name, table="visits", version="1")
+    with pytest.raises(LedgerError, match="from the rows it was drawn from"):
+        again.dp(epsilon=1).refine(answer)
+    assert df.dp.session.spent.epsilon == 1
+    assert df.dp(epsilon=1).refine(answer) is not None
+
+
+def test_a_table_that_is_read_again_is_not_refined(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"age": COLUMN}).to_parquet(path)
+    df = pandas_dp.scan_parquet(path)
+    df.dp.protect(epsilon=20, name=fresh())
+    answer = df.dp(epsilon=1).count()
+    with pytest.raises(LedgerError, match="held in memory"):
+        df.dp(epsilon=1).refine(answer)
+    assert df.dp.session.spent.epsilon == 1
+
+
+def test_another_process_gets_what_is_stored_and_draws_nothing(tmp_path):
+    """A process that starts again has the same file and the same words, and other rows perhaps."""
+    path = tmp_path / "v.dpledger"
+    df = held(epsilon=20, ledger=path, table="visits", version="1", name="v")
+    rough = df.dp(epsilon=1).count()
+    better = df.dp(epsilon=2).refine(rough)
+    rough_sum = df.dp(epsilon=1).sum("age", bounds=(0, 100))
+    df.dp.session._ledger.close()
+    df = held(epsilon=20, ledger=path, table="visits", version="1", name="v")
+    again = df.dp(epsilon=1).count()
+    assert again == rough
+    assert df.dp(epsilon=2).refine(again) == better
+    assert df.dp(epsilon=1).sum("age", bounds=(0, 100)) == rough_sum
+    with pytest.raises(LedgerError, match="in the process that drew it"):
+        df.dp(epsilon=1).refine(df.dp(epsilon=1).sum("age", bounds=(0, 100)))
+    assert df.dp.session.spent.epsilon == 4
+    df.dp.session._ledger.close()
+
+
+def test_there_is_one_child_at_one_price():
+    df = held(epsilon=20)
+    rough = df.dp(epsilon=1).count()
+    df.dp(epsilon=2).refine(rough)
+    with pytest.raises(LedgerError, match=r"refined at another price \(entry 3\)"):
+        df.dp(epsilon=1).refine(rough)
+    assert df.dp.session.spent.epsilon == 3
+
+
+def test_a_newer_draw_takes_the_place_of_the_base():
+    df = held(epsilon=20)
+    rough = df.dp(epsilon=1).count()
+    newer = df.dp(epsilon=1, fresh=True).count()
+    with pytest.raises(LedgerError, match="no longer the latest one"):
+        df.dp(epsilon=1).refine(rough)
+    assert df.dp(epsilon=1).refine(newer).query.price.epsilon == 2
+    assert df.dp.session.spent.epsilon == 3
+
+
+@pytest.mark.parametrize("fault", ["no result", "failed"])
+def test_a_child_whose_value_was_lost_may_have_been_seen(fault, monkeypatch):
+    df = held(epsilon=20)
+    rough = df.dp(epsilon=1).count()
+    with monkeypatch.context() as patch:
+        if fault == "no result":
+            patch.setattr(Ledger, "record", lambda *args: (_ for _ in ()).throw(LedgerError("full")))
+            df.dp(epsilon=1).refine(rough)
+        else:
+            patch.setattr(RefinedLaplace, "draw", lambda *args: 1 / 0)
+            with pytest.raises(QueryFailedError):
+                df.dp(epsilon=1).refine(rough)
+    for epsilon in (1, 2):
+        with pytest.raises(LedgerError, match="is being refined, or was when a process ended"):
+            df.dp(epsilon=epsilon).refine(rough)
+    assert df.dp.session.spent.epsilon == 2
+
+
+def test_two_threads_get_one_child(monkeypatch):
+    df = held(epsilon=20)
+    rough, made = df.dp(epsilon=1).count(), []
+    threads = [threading.Thread(target=lambda: made.append(df.dp(epsilon=1).refine(rough))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 4
+    assert len(set(made)) == 1
+    assert df.dp.session.spent.epsilon == 2
+
+
+def test_two_processes_get_one_child(monkeypatch):
+    """The check stands in the transaction: whoever looked before another process charged is refused there."""
+    df = held(epsilon=20)
+    rough = df.dp(epsilon=1).count()
+    kept = []
+    monkeypatch.setattr(gate, "_refining", lambda request, base: kept.append(request) or (lambda: iter(())))
+    with pytest.raises(QueryFailedError):
+        df.dp(epsilon=1).refine(rough)
+    request = kept[0]
+    with pytest.raises(LedgerError, match="is being refined"):
+        request.ledger.reserve(
+            request.name, request.key, request.query, request.price, request.loss, request.whole, sole=True
+        )
+
+
+def test_a_budget_that_refined_gets_no_delta():
+    df = held(epsilon=20)
+    answer = df.dp(epsilon=1).count()
+    df.dp(epsilon=1).refine(answer)
+    with pytest.raises(LedgerError, match="an answer of this budget was refined, so it gets no delta"):
+        df.dp.session.extend(to_delta=1e-6, reason="keys")
+    assert df.dp.session.extend(to=30, reason="more").budget.epsilon == 30
+    assert df.dp(epsilon=1).count("age") is not None
+
+
+def test_before_a_total_is_named_nothing_is_refined(monkeypatch):
+    """What the implicit session answered is carried to another budget, one entry after the other."""
+    df = held(epsilon=20)
+    answer = df.dp(epsilon=1).count()
+    monkeypatch.setattr(df.dp.session, "_implicit", True)
+    with pytest.raises(LedgerError, match=r"df\.dp\.protect\(epsilon=3\)"):
+        df.dp(epsilon=1).refine(answer)
+    assert df.dp.session.spent.epsilon == 1
+
+
+def test_only_the_latest_answers_are_remembered(monkeypatch):
+    from pandas_dp.session import session
+
+    monkeypatch.setattr(session, "MOST_DRAWN", 2)
+    df = held(epsilon=20)
+    answers = [df.dp(epsilon=1, fresh=True).count() for _ in range(3)]
+    assert len(df.dp.session._drawn) == 2
+    with pytest.raises(LedgerError, match="one of the latest thousand"):
+        df.dp(epsilon=1).refine(answers[0])
+    assert df.dp(epsilon=1).refine(answers[2]) is not None
+
+
+def test_a_frame_that_is_not_protected_is_told_so():
+    df = protected(epsilon=5)
+    answer = df.dp(epsilon=1).count()
+    with pytest.raises(pandas_dp.UnverifiedFrameError):
+        df.copy().dp(epsilon=1).refine(answer)
