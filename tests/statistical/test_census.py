@@ -93,7 +93,7 @@ def test_no_interval_is_printed_where_none_is_known(name):
 
 
 def test_a_small_census():
-    """Right intervals fail it with probability below 1e-6, and those that are three tenths too narrow pass it with below 1e-6."""
+    """Right intervals fail it with probability below 1e-6, and those that are three tenths too narrow pass it with 1e-6."""
     case = "Adult, 400 rows"
     several = asked(case, INDEPENDENT, 120)
     assert refused(case, several | asked(case, SMALL, 50), FALSE_ALARMS / 2) == []
