@@ -142,13 +142,15 @@ def release(request: Request) -> Given:
     QueryFailedError
         After the charge.
     """
-    with closed(), _door:
+    with closed():
         return _release(request)
 
 
 @contextlib.contextmanager
 def closed() -> Iterator[None]:
-    """While a query or a user's function runs, its thread may ask no other query: it would wait for itself.
+    """While a query or a user's function runs, on rows or on made-up ones, no other thread looks at data, nor may this one ask.
+
+    Others wait; this one would wait for itself.
 
     Raises
     ------
@@ -158,7 +160,8 @@ def closed() -> Iterator[None]:
     check_outside()
     try:
         _inside.busy = True  # in here, so that no interrupt leaves it behind
-        yield
+        with _door:
+            yield
     finally:
         _inside.busy = False
 
@@ -318,7 +321,7 @@ class OpenRecipe:
         self._run: _Run | None = None
         self._closed, self._process = False, os.getpid()
         self.reply, self.unit = Reply(None), request.unit
-        with closed(), _door:
+        with closed():
             request.ledger.reserve(request.name, None, request.query, request.price, request.loss, request.whole)
             _drawn(lambda: self._resume(_Run(request), None))
 
@@ -331,7 +334,7 @@ class OpenRecipe:
             The stream is closed from then on.
         StreamClosedError, ForkedSessionError
         """
-        with closed(), _door:
+        with closed():
             if self._process != os.getpid():  # two processes would each get all the answers that were paid once
                 raise ForkedSessionError("a stream belongs to the process that opened it; open another one here")
             if self._run is None or self._closed:
@@ -389,8 +392,7 @@ class _Run:
         if isinstance(mechanism, Interactive) and mechanism in self.started:
             mechanism = self.started[mechanism]
         self.spent += mechanism.loss(sensitivity)
-        paid, spent = request.loss, self.spent
-        if spent != paid and not covers(request.rule.charge(paid), request.rule.charge(spent)):
+        if self.spent != request.loss and not covers(*map(request.rule.charge, (request.loss, self.spent))):
             raise QueryFailedError  # a recipe that looks more often than it declared
         if isinstance(mechanism, Interactive):
             self.started[mechanism] = mechanism.start(sensitivity, random_bytes)

@@ -144,7 +144,7 @@ def test_a_median_with_an_error_bar():
 def test_groups_have_error_bars_unless_told_otherwise():
     frame = pd.DataFrame({"g": np.arange(12_000) % 3, "x": np.random.default_rng(0).gamma(9, 4.3, 12_000)})
     df = protected(frame, epsilon=1000)
-    dp = df.dp(epsilon=4)
+    dp = df.dp(epsilon=16)
     true = frame.groupby("g")["x"].mean()
     ask = {"keys": [0, 1, 2, 7], "bounds": (0, 1000), "blocks": 200, "aggregator": "median"}
     barred, plain = dp.groupby_mean_sa("g", "x", **ask), dp.groupby_mean_sa("g", "x", **ask, error_bar=False)

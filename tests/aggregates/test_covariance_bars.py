@@ -100,13 +100,16 @@ def test_correlations_hold(shape, rows):
 
 
 def test_of_some_dozens_of_rows_something_is_known():
-    """At epsilon 1: of 40 rows all covariances, of 300 correlations; of 5 nothing."""
+    """At epsilon 1: of 40 rows all covariances, of 300 correlations; of 5 nothing.
+
+    They were unknown in 0.7 %, 3.6 % and 99.98 % of thousands of draws; what is refused here has a chance below 1e-8.
+    """
     some, few = table("a line", 40), table("a line", 5)
     most = table("a line", 300)
     question = Covariance(NAMES, LATTICES)
-    assert covers(question, some, some.cov(), 1, draws=50)[1].max() <= 5
-    assert covers(question, few, few.cov(), 1, draws=20)[1].min() == 20
-    assert covers(Correlation(NAMES, LATTICES), most, most.corr(), 1, draws=50)[1][0, 1] <= 5
+    assert covers(question, some, some.cov(), 1, draws=50)[1].max() <= 8
+    assert covers(question, few, few.cov(), 1, draws=20)[1].min() >= 17
+    assert covers(Correlation(NAMES, LATTICES), most, most.corr(), 1, draws=50)[1][0, 1] <= 15
 
 
 @pytest.mark.parametrize("rows", [60, 100, 200, 1000])

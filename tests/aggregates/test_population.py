@@ -314,8 +314,8 @@ def asked():
         {"age": rng.integers(20, 80, 4000), "ward": np.resize(["A", "B"], 4000), "uid": np.arange(4000) // 2}
     )
     df["old"] = df["age"] > 60
-    df.dp.protect(epsilon=1000, name=fresh())
-    yield df.dp(epsilon=1)
+    df.dp.protect(epsilon=10_000, name=fresh())
+    yield df.dp(epsilon=50)
     df.dp.session.close()
 
 
@@ -396,7 +396,7 @@ def test_an_interval_for_the_population_of_units_is_refused_before_it_is_charged
 def test_under_replace_one_too(terms):
     df = pd.DataFrame({"age": np.resize([31, 45, 62], 3000)})
     df.dp.protect(epsilon=10, neighbors="replace_one", name=fresh(), **terms)
-    found = df.dp(epsilon=1).mean("age", bounds=(0, 100), population=True).interval(of="population")
+    found = df.dp(epsilon=10).mean("age", bounds=(0, 100), population=True).interval(of="population")
     assert (found.upper - found.lower) / 2 == pytest.approx(1.96 * 12.68 / math.sqrt(3000), rel=0.1)
     df.dp.session.close()
 

@@ -48,13 +48,13 @@ def test_one_number_for_each_listed_group_in_their_order():
 
 @pytest.mark.parametrize("aggregator", ["auto", "median", "mean", "smooth"])
 def test_aggregators_of_one_block_give_the_function_of_each_group(aggregator):
-    """At this price noise moves no answer by 0.1 with probability above 1e-100, but smooth noise, which fits one block."""
+    """At this price noise moves an answer by 1 with probability exp(-90) at most, but smooth noise, which fits one block."""
     df = table(600)
     answer = ask(df, rows, epsilon=10 * BIG, bounds=(0, 1000), blocks=1, aggregator=aggregator)
     if aggregator == "smooth":
         assert answer.between(0, 1000).all()
     else:
-        assert answer.tolist() == pytest.approx([240, 240], abs=0.1)
+        assert answer.tolist() == pytest.approx([240, 240], abs=1)
 
 
 def test_several_columns_and_bins():

@@ -223,8 +223,11 @@ def test_a_million_rows():
 
 @pytest.mark.slow
 def test_noisy_matrices_fit_each_other():
-    """Whatever the noise: symmetric, no negative eigenvalue, variances within the bounds, correlations within [-1, 1]."""
-    df = protected(epsilon=10**6)
+    """Whatever the noise: symmetric, no negative eigenvalue, variances within the bounds, correlations within [-1, 1].
+
+    Of eight rows at this price a correlation may be anything: none of 4,000 was known, so four of 30 are below 1e-8.
+    """
+    df, known = protected(epsilon=10**6), 0
     for _ in range(30):
         found = df.dp(epsilon=0.1, fresh=True).cov(["age", "pay"], bounds=PAIR, ddof=0).to_numpy()
         assert (found == found.T).all()
@@ -235,8 +238,9 @@ def test_noisy_matrices_fit_each_other():
         r = answer.to_numpy()
         assert (np.isnan(r) | (np.abs(r) <= 1)).all()
         ends = answer.interval()
-        assert ends["pay"].loc["age"].tolist() == [-1, 1]
+        known += ends["pay"].loc["age"].tolist() != [-1, 1]
         assert "no variance of" in repr(answer) or not np.isnan(r).any()
+    assert known < 4
 
 
 def test_intervals_hold_what_they_say():

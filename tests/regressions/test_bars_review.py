@@ -369,8 +369,10 @@ TOLD = {
         "median('x', bounds=(0, 100)): within ",
     ),
     "found keys": (lambda d: d.value_counts("g"), "keys with a noisy count of "),
-    "one point": (
-        lambda d: d.mean("one", bounds=(0, 100), method="winsorized"),
+    "one point": (  # of 200 blocks: among few blocks one quartile in a hundred is another of the many points of the lattice
+        lambda d: d.sample_and_aggregate(
+            lambda b: b["one"].mean(), bounds=(0, 100), blocks=200, aggregator="winsorized"
+        ),
         "both private quartiles are equal",
     ),
 }

@@ -152,3 +152,44 @@ print(df.dp.session.spent)
 def test_a_function_that_waits_for_a_question_in_another_thread_is_ended_by_ctrl_c():
     done = interpreter.run(WAITS)
     assert done.stdout == "the query could not be answered; its price stays spent\nepsilon=3\n", done.stderr
+
+
+TRIED = """
+import os, signal, threading, time
+import pandas as pd
+import pandas_dp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+df = pd.DataFrame({"x": [7.25] * 200})
+df.dp.protect(epsilon=10)
+inside, asked = threading.Event(), []
+
+def ask():
+    inside.set()
+    asked.append(df.dp(epsilon=1).count())
+
+def waits(block):
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    return 1.0
+
+def stop():
+    inside.wait()
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=stop).start()
+try:
+    df.dp(epsilon=2).sample_and_aggregate(waits, bounds=(0, 10), blocks=100, aggregator="mean")
+except KeyboardInterrupt:
+    print(len(asked), df.dp.session.spent)
+while not asked:
+    time.sleep(0.01)
+print(df.dp.session.spent)
+"""
+
+
+def test_a_trial_on_made_up_rows_waits_for_such_a_question_before_it_is_charged():
+    """It was answered during the trial, and then the query itself waited for the next one, at its price."""
+    done = interpreter.run(TRIED)
+    assert done.stdout == "0 epsilon=0\nepsilon=1\n", done.stderr

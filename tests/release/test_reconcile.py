@@ -381,7 +381,7 @@ def test_tables_that_lack_rows_are_told(frame):
     "scale", [pytest.param(0.3, id="fine"), pytest.param(0.03, id="noisy", marks=pytest.mark.slow)]
 )
 def test_intervals_cover(scale):
-    """Of 2,400 cells and 900 margins of independent repeats 95 % are covered: outside 93.3 to 96.7 % with less than 1e-6.
+    """Of 2,400 cells and 900 margins of independent repeats 95 % are covered: outside 92.3 to 97.7 % with 1e-7.
 
     Cells of one repeat are correlated, so the deviation is that of the mean of repeats. A twin with half the width is caught.
     """
@@ -406,5 +406,5 @@ def test_intervals_cover(scale):
         short.append(np.mean(near))
     session.close()
     deviation = max(np.std(found) / math.sqrt(len(found)), 0.001)
-    assert abs(np.mean(found) - 0.95) < max(5 * deviation, 0.005) < 0.05
+    assert abs(np.mean(found) - 0.95) < max(5.5 * deviation, 0.005) < 0.05
     assert np.mean(short) < 0.95 - 5 * deviation
