@@ -25,13 +25,18 @@ def refusal(rule: Filter, state: State, asked: str, charge: Charge) -> BudgetExc
             "accountant='gdp' allows Gaussian noise only: ask counts, sums, means and histograms of listed "
             f"keys with rho= or delta=, such as df.dp(rho=0.01), instead of {asked}; nothing was charged"
         )
-    currency, fits = (
-        _of_pure(rule, state, charge) if isinstance(rule, PureFilter) else _of_divergences(rule, state, charge)
-    )
+    words = _of_pure if isinstance(rule, PureFilter) else _of_divergences
+    nothing = getattr(rule, "currency", "epsilon"), _would_fit([])
+    currency, fits = nothing if is_over(rule, state) else words(rule, state, charge)  # type: ignore[arg-type]
     return BudgetExceededError(asked, spent(rule, state), left(rule, state), currency, fits)
 
 
 ledger.refusals.append(refusal)
+
+
+def is_over(rule: Filter, state: State) -> bool:
+    """Whether more was charged than the total: answers from before it was opened, or since a copy. It pays nothing more."""
+    return rule.admit(state, Charge(Fraction(0), Fraction(0), Fraction(0))) is None
 
 
 def _of_pure(rule: PureFilter, state: State, charge: Charge) -> tuple[str, str]:
@@ -96,6 +101,8 @@ def spent(rule: Filter, state: State) -> str:
 
 def left(rule: Filter, state: State) -> str:
     """Say what is left: of the plan and beside it, or of the epsilons, the divergence and the reserved delta."""
+    if is_over(rule, state):
+        return "nothing"
     if isinstance(rule, PlanFilter):
         pots = [f"{n - used:,} of {n:,} planned calls at epsilon={show(e)}" for (e, n), used in rule.pots(state)]
         return ", ".join([*pots, _tell("epsilon", rule.beside - rule.others(state)) + " beside the plan"])

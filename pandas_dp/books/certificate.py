@@ -161,12 +161,19 @@ def _books(account: Account) -> str:
     """What is spent and left in every currency."""
     rule, state, unit = account.rule, account.state, account.unit
     budget, spent, left = rule.budget, odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
-    sums = [("Epsilon, proved for what was answered", Fraction(spent.epsilon), Fraction(left.epsilon), budget.epsilon)]
+    finite = spent.epsilon.is_finite()
+    proved = (Fraction(spent.epsilon) if finite else None, Fraction(left.epsilon), budget.epsilon)
+    sums: list[tuple[str, Any, Any, Any]] = [("Epsilon, proved for what was answered", *proved)]
     if budget.delta:
         sums.append(("Delta that belongs to it", Fraction(spent.delta), Fraction(left.delta), budget.delta))
     sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in _sums(rule, account)]
     rows = [
-        (name, _amount(used), _amount(rest, ROUND_FLOOR) if rest > 0 else "used up", _amount(total))
+        (
+            name,
+            "not finite" if used is None else _amount(used),
+            _amount(rest, ROUND_FLOOR) if rest > 0 else "used up",
+            _amount(total),
+        )
         for name, used, rest, total in sums
     ]
     told = "Spent and left in every currency in which this budget is counted"

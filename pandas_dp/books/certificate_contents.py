@@ -38,12 +38,13 @@ TRIES = 5  # readings of a ledger to which other processes go on charging
 LARGE_EPSILON = Fraction(10)  # above it a guarantee is weak, in the words of Ponomareva et al. 2023, "How to DP-fy ML"
 LARGE_DELTA = Fraction(1, 1000)  # from it on, one unit in a thousand might be published outright
 COMPUTED = "The question in the terms of the code, by which it is stored"
+TOLD = ("claim", "carried", "outside", "restored")  # kinds of entries that a reader is warned of
 GROUPS = (1, 2, 5)  # units whose joint promise is told
 WORDS = tomllib.loads(files("pandas_dp.books").joinpath("certificate.toml").read_text("utf-8"))
 
 OVER = (
-    "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, so "
-    "nothing more is answered; what holds instead is said above."
+    "More was charged to this budget than its total, see the warnings: answers from before it was named, or what may have been "
+    "answered after a copy of the ledger was made. Nothing more is answered; what holds instead is said above."
 )
 
 
@@ -159,12 +160,19 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
     whose = words["row"] if unit.column is None else words["unit"].format(column=unit.column, rows=unit.rows)
     yield "Who is protected", f"{whose} {words[unit.relation.value].format(it=it)}"
     promised = odometer.promised(rule, account.state)
-    factor = words["factor"].format(it=it, factor=_power(promised.epsilon), epsilon=show(promised.epsilon))
-    yield "By how much", factor + (" " + words["may_fail"].format(delta=show(promised.delta)) if promised.delta else "")
+    if promised is None:
+        yield "By how much", words["no_bound"]
+    else:
+        factor = words["factor"].format(it=it, factor=_power(promised.epsilon), epsilon=show(promised.epsilon))
+        yield (
+            "By how much",
+            factor + (" " + words["may_fail"].format(delta=show(promised.delta)) if promised.delta else ""),
+        )
     spent, left = odometer.spent(rule, account.state, unit), odometer.left(rule, account.state, unit, None)
     count = sum(entry.kind == "query" for entry in account.entries)
     rest = f"epsilon {show(three_digits(Fraction(left.epsilon)))}" if left.epsilon > 0 else "used up"
-    paid = f"epsilon {show(three_digits(Fraction(spent.epsilon), ROUND_CEILING))}"
+    finite = spent.epsilon.is_finite()
+    paid = f"epsilon {show(three_digits(Fraction(spent.epsilon), ROUND_CEILING))}" if finite else "no finite epsilon"
     told = words["published"] if count else words["none"]
     of = f"{count:,} question{'s' * (count > 1)}"
     yield "What was published", told.format(count=of, spent=paid, total=show(rule.budget.epsilon), left=rest)
@@ -233,7 +241,11 @@ def _of_entries(entries: list[LedgerEntry]) -> Iterator[tuple[str, str]]:
     if vouched:
         count = "One table was" if len(vouched) == 1 else f"{len(vouched):,} tables were"
         yield _warning("vouched", count=count, reasons="; ".join(vouched))
-    yield from (_warning(entry.kind, entry=entry) for entry in entries if entry.kind in ("claim", "carried", "outside"))
+    yield from (
+        _warning(entry.kind, entry=entry)
+        for entry in entries
+        if entry.kind in ("claim", "carried", "outside", "restored")
+    )
     if any(entry.kind == "amend" for entry in entries):
         yield _warning("raised")
 

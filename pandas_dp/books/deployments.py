@@ -132,6 +132,8 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
     account = wholes[0]
     rule, unit = account.rule, account.unit
     promised = odometer.promised(rule, account.state)
+    if promised is None:
+        raise ArgumentValueError(f"this budget promises {odometer.NOTHING}, which is no entry of the registry")
     hidden, neighbours = contents.whose(unit)
     counted, why = contents.theorem(rule)
     questions = sum(e.kind == "query" for e in account.entries)

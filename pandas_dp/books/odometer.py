@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_dp.books import budget_words
+from pandas_dp.books.budget_words import is_over as is_over
 from pandas_dp.core.budget import Budget, Charge, State, say, three_digits
 from pandas_dp.core.filters import (
     Filter,
@@ -29,6 +30,7 @@ from pandas_dp.facts.numbers import positive_epsilon, small_delta
 from pandas_dp.release.text import COUNTED
 
 PLACES = 12  # decimals of an epsilon, and digits of a delta
+NOTHING = "nothing: more was put on record than this budget can count"
 SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has none"
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 FAR = Fraction(10**6)  # an epsilon of which the divergence of any order is positive
@@ -41,10 +43,11 @@ class Odometer(str):
     Attributes
     ----------
     epsilon, delta : Decimal
-        Of what is spent: what the answers so far come to, above the total only where answers from before the budget was opened
-        were charged to it. Where the budget counts divergences that is the smaller of their sum, converted, and of the sum of
-        the epsilons. Of what is left: the total without that, at least 0. Rounded at the 12th decimal, deltas at the 12th digit
-        of the total one, spent ones up, left ones down.
+        Of what is spent: what the answers so far come to, above the total only where answers from before the budget was opened,
+        or since a back-up was made, were charged to it; infinite where these have no finite epsilon. Where the budget counts
+        divergences that is the smaller of their sum, converted, and of the sum of the epsilons. Of what is left: the total
+        without that, at least 0. Rounded at the 12th decimal, deltas at the 12th digit of the total one, spent ones up, left
+        ones down.
     guarantee : str
         What the budget promises: its total, whatever is asked in which order. The amounts are for display.
 
@@ -82,11 +85,10 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
     Where all prices were rhos, with this sum, that is converted at the order that proves most.
     """
     epsilon, delta = _proved(rule, state, rho)
-    words = budget_words.spent(rule, state) + (
-        f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else ""
-    )
+    over = f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else ""
+    words = budget_words.spent(rule, state) + over
     if not isinstance(rule, PureFilter):
-        together = f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
+        together = "no finite epsilon" if epsilon is None else f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
     return _told(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
 
@@ -111,30 +113,34 @@ def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str 
         "name": "" if name == "data" else repr(name),
     }
     typed = ", ".join(f"{term}={text}" for term, text in terms.items() if text)
-    known = show(three_digits(_proved(rule, state)[0], ROUND_CEILING))
+    epsilon = _proved(rule, state)[0]
+    known = "all" if epsilon is None else show(three_digits(epsilon, ROUND_CEILING))
     return f"df.dp.protect({typed})  # goes on: {known} of {show(budget.epsilon)} spent"
 
 
-def is_over(rule: Filter, state: State) -> bool:
-    """Whether more was charged than the total: answers from before the budget was opened. It then pays nothing more."""
-    return rule.admit(state, Charge(Fraction(0), Fraction(0), Fraction(0))) is None
-
-
-def promised(rule: Filter, state: State) -> Budget:
-    """The total, or what was spent where that is more."""
-    return replace(rule.budget, epsilon=_proved(rule, state)[0]) if is_over(rule, state) else rule.budget
+def promised(rule: Filter, state: State) -> Budget | None:
+    """The total, or what was spent where that is more; None where what was put on record has no finite epsilon and delta."""
+    epsilon = _proved(rule, state)[0]
+    if not is_over(rule, state):
+        return rule.budget
+    return None if epsilon is None else replace(rule.budget, epsilon=epsilon)
 
 
 def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, PrivacyLoss] | None) -> Odometer:
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     epsilon, delta = _proved(rule, state)
-    rest, slack = max(rule.budget.epsilon - epsilon, Fraction(0)), rule.budget.delta - delta
+    over = is_over(rule, state)  # what is left is a part of the total, and there is none
+    rest = Fraction(0) if over or epsilon is None else max(rule.budget.epsilon - epsilon, Fraction(0))
+    slack = Fraction(0) if over else rule.budget.delta - delta
     return _told(left_text(rule, state, like), rest, slack, ROUND_FLOOR, promise(rule, unit, state), rule.budget.delta)
 
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
     """Say what a budget guarantees, for whom, and that it does so for questions that depend on answers."""
-    total = f"epsilon={show((rule.budget if state is None else promised(rule, state)).epsilon)}"
+    budget = rule.budget if state is None else promised(rule, state)
+    if budget is None:
+        return f"all answers together: {NOTHING}"
+    total = f"epsilon={show(budget.epsilon)}"
     if rule.budget.delta:
         total += f", delta={show(rule.budget.delta)}"
     whose = "row" if unit.column is None else f"unit of {unit.column!r}"
@@ -142,15 +148,17 @@ def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
     return f"all answers together: {total}, for one {whose} {change}, even if questions depend on earlier answers"
 
 
-def _proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fraction, Fraction]:
+def _proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fraction | None, Fraction]:
     """The least epsilon that holds for what was answered by sum or by divergence, and its delta.
 
-    It is at most the total, but where more was charged than that.
+    It is at most the total, but where more was charged than that: then what the filter let in keeps the total, and the rest
+    adds its epsilons. Where that has none, or uses up more delta than the budget has, nothing holds, and the epsilon is None.
     """
     budget = rule.budget
     total = budget.epsilon, budget.delta
-    if is_over(rule, state):  # what the filter let in keeps the total, and the rest has a finite epsilon
-        total = budget.epsilon + state.epsilon, budget.delta
+    if is_over(rule, state):
+        uncounted = state.unbounded or state.delta > (0 if isinstance(rule, PureFilter) else budget.delta_reserved)
+        return None if uncounted else budget.epsilon + state.epsilon, Fraction(1) if uncounted else budget.delta
     summed = (state.epsilon, state.delta) if not state.unbounded else total
     if isinstance(rule, PureFilter):
         return min(summed, total)
@@ -205,13 +213,16 @@ def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:
     return Fraction(high)
 
 
-def _told(text: str, epsilon: Fraction, delta: Fraction, rounding: str, guarantee: str, total: Fraction) -> Odometer:
+def _told(
+    text: str, epsilon: Fraction | None, delta: Fraction, rounding: str, guarantee: str, total: Fraction
+) -> Odometer:
     """A text with both amounts.
 
     Of delta there are so many decimals that the total has 12 digits: of 12 decimals a small one would be many times itself.
     """
     places = PLACES - math.floor(math.log10(total)) if total else PLACES
-    return Odometer(text, _decimal(epsilon, rounding), _decimal(delta, rounding, places), guarantee)
+    amount = Decimal("Infinity") if epsilon is None else _decimal(epsilon, rounding)
+    return Odometer(text, amount, _decimal(delta, rounding, places), guarantee)
 
 
 def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:
@@ -253,7 +264,7 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
     >>> text.partition(COUNTED)[0]
     'about 40 more calls at epsilon=0.1, and delta=1e-7 for finding keys'
     """
-    if isinstance(rule, PureFilter):
+    if isinstance(rule, PureFilter) or is_over(rule, state):
         return budget_words.left(rule, state)
     pure, gaussian = PrivacyLoss.pure(Fraction(1, 10)), PrivacyLoss.gaussian(Fraction(1, 100))
     price, loss = like or (("rho=0.01", gaussian) if isinstance(rule, GDPFilter) else ("epsilon=0.1", pure))
@@ -327,7 +338,7 @@ def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[Led
     return Budget.of(epsilon, delta, reserved, old.accountant if old.delta else "auto")
 
 
-def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:
+def group_text(budget: Budget | None, unit: PrivacyUnit, size: int) -> str:
     """Say what a budget promises a group of units.
 
     Examples
@@ -339,8 +350,10 @@ def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:
     return f"any {size:,} {who} together: {of_group(budget, size)}"
 
 
-def of_group(budget: Budget, size: int) -> str:
+def of_group(budget: Budget | None, size: int) -> str:
     """Say what a budget promises so many units together."""
+    if budget is None:
+        return NOTHING
     epsilon = size * budget.epsilon
     if not budget.delta:
         return f"epsilon={show(epsilon)}"

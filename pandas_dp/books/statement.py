@@ -72,7 +72,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
         },
         "spent": {
             "words": str(spent),
-            "epsilon": str(Fraction(spent.epsilon)),
+            "epsilon": str(Fraction(spent.epsilon)) if spent.epsilon.is_finite() else None,
             "delta": str(Fraction(spent.delta)),
             "sums": {name: str(used) for name, used in _sums(account).items()},
         },

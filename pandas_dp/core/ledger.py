@@ -21,7 +21,7 @@ from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
-from pandas_dp.core.filters import Filter, PureFilter, filter_for
+from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, filter_for
 from pandas_dp.core.ledger_reading import LedgerEntry, Readable
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
@@ -244,6 +244,10 @@ class Ledger(Readable):
         if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
             raise LedgerError(f"the accountant of a used budget stays what it is: type accountant={known!r} to go on")
         new = filter_for(budget, old.order if used else None)
+        if isinstance(old, GDPFilter) and old.admit(state, _NOTHING) is None:  # of what is not Gaussian it knows no sum
+            raise LedgerError(
+                "more was put on record than this budget can count, so it is not raised: name= opens another one"
+            )
         if used and (old.budget.plan or budget.plan):
             raise LedgerError(
                 "a plan is declared before the first answer: open another budget, protect(..., name='plan')"

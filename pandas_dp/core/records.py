@@ -214,15 +214,18 @@ def append(
 def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
     """Sum up the charges of a pure budget in the currencies of another filter, all entries having been verified.
 
-    A charge of the pure filter is an epsilon alone, so the divergence is that of any epsilon-DP mechanism. That of a refinement
-    is no such mechanism by itself.
+    A charge of the pure filter is an epsilon alone, so the divergence is that of any epsilon-DP mechanism. A refinement is no
+    such mechanism by itself, and what was charged for a back-up may have been anything.
     """
     state = State.zero()
     query = "SELECT charge, query FROM entries WHERE budget = ? AND charge NOT NULL ORDER BY sequence"
     for text, asked in connection.execute(query, (row.id,)):
-        if asked.startswith(REFINED):
-            raise LedgerError("an answer of this budget was refined, so it gets no delta: open another one with name=")
-        state = state.plus(rule.charge(PrivacyLoss.pure(Charge.from_text(text).epsilon or Fraction(0))))
+        charge = Charge.from_text(text)
+        if asked.startswith(REFINED) or charge.epsilon is None or charge.delta:  # refined, or restored from a copy
+            raise LedgerError(
+                "what this budget paid does not tell its divergences, so it gets no delta: name= opens another one"
+            )
+        state = state.plus(rule.charge(PrivacyLoss.pure(charge.epsilon)))
     return state
 
 

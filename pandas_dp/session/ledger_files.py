@@ -15,14 +15,16 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
 from pandas_dp.core import database, files, records
 from pandas_dp.core import ledger as books
-from pandas_dp.core.budget import State
+from pandas_dp.core.budget import Charge, State
+from pandas_dp.core.filters import Filter, PlanFilter, PureFilter
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.privacy import SMALLEST_EPSILON, PrivacyLoss
+from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError, PandasDPError
 from pandas_dp.session.ledger_forms import RESTORE, prepare
 
@@ -166,21 +168,16 @@ def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
     ----------
     ledger : Ledger
     loss : PrivacyLoss or None
-        An upper bound on what was answered; None: so much that nothing fits any more.
+        An upper bound on what was answered; None: all that each budget had left.
     price : str
         The same in words.
     """
 
     def write(connection: sqlite3.Connection) -> None:
         for row in records.rows(connection):
-            rule, paid = row.rule, PrivacyLoss.pure(row.rule.budget.epsilon) if loss is None else loss
-            asked = [rule.charge(PrivacyLoss.pure(e)) for e in (SMALLEST_EPSILON, *(e for e, _ in rule.budget.plan))]
-            charge = rule.charge(paid)
-            after = records.charged_state(rule, State.from_text(row.state), charge)
-            while loss is None and any(rule.admit(after, least) is not None for least in asked):
-                paid += paid
-                charge = rule.charge(paid)
-                after = records.charged_state(rule, State.from_text(row.state), charge)
+            rule, state = row.rule, State.from_text(row.state)
+            charge = _rest(rule, state) if loss is None else rule.charge(loss)
+            after = records.charged_state(rule, state, charge)
             text = "an older copy was put back: what may have been answered since"
             records.append(connection, row._replace(state=after.to_text()), "restored", text, price, charge)
 
@@ -195,6 +192,20 @@ def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
     with suppress(OSError):
         before = _kept(_place(ledger._store.identifier))  # first: what others remember of it from here on stays
         _write(ledger._store.identifier, {chain: (n, head) for chain, n, head in ledger.chains().values()}, before)
+
+
+def _rest(rule: Filter, state: State) -> Charge:
+    """A charge that leaves nothing: what a budget may have paid since is within its total.
+
+    Where divergences are counted it has no finite epsilon, as what was answered may have had none.
+    """
+    budget = rule.budget
+    if isinstance(rule, PlanFilter):  # beside the plan, and above the total: then no planned price is paid either
+        return rule.charge(PrivacyLoss.pure(budget.epsilon + sum((e * n for e, n in budget.plan), Fraction(0))))
+    if isinstance(rule, PureFilter):
+        return Charge(max(budget.epsilon - state.epsilon, Fraction(0)), Fraction(0), Fraction(0))
+    reserved = max(budget.delta_reserved - state.delta, Fraction(0))
+    return Charge(None, max(rule.limit - state.renyi, Fraction(0)), reserved)
 
 
 def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:

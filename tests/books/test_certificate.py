@@ -339,7 +339,7 @@ def test_the_rules_of_warnings():
 def test_each_sentence_of_warning_is_said_of_something():
     budgets = [Budget.of(11), Budget.of(3, Fraction(1, 100)), Budget.of(3, Fraction(1, 10**6), 0, "gdp")]
     units = [PrivacyUnit(), PERSON, PrivacyUnit(relation=NeighboringRelation.REPLACE_ONE)]
-    kinds = ("adopt", "claim", "carried", "outside", "amend")
+    kinds = ("adopt", "claim", "carried", "outside", "restored", "amend")
     entries = [
         ledger.LedgerEntry(i, datetime.now(UTC), kind, "{why}", "epsilon=1", None, False)
         for i, kind in enumerate(kinds)

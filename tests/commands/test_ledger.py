@@ -128,7 +128,7 @@ def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, b
 @pytest.mark.parametrize(
     ("typed", "code", "spent"),
     [
-        (["--all"], 0, "epsilon=3.75"),
+        (["--all"], 0, "epsilon=3\n"),
         (["--spent-since", "epsilon=5"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=2", "epsilon=3"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=0"], 0, "epsilon=0.75"),

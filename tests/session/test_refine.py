@@ -275,7 +275,7 @@ def test_a_budget_that_refined_gets_no_delta():
     df = held(epsilon=20)
     answer = df.dp(epsilon=1).count()
     df.dp(epsilon=1).refine(answer)
-    with pytest.raises(LedgerError, match="an answer of this budget was refined, so it gets no delta"):
+    with pytest.raises(LedgerError, match="does not tell its divergences, so it gets no delta"):
         df.dp.session.extend(to_delta=1e-6, reason="keys")
     assert df.dp.session.extend(to=30, reason="more").budget.epsilon == 30
     assert df.dp(epsilon=1).count("age") is not None
