@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_dp.books import odometer
 from pandas_dp.books.views import PART, Answered
-from pandas_dp.core.budget import State, three_digits
+from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.core.records import plain
 from pandas_dp.errors import LedgerBusyError, LedgerError
+from pandas_dp.facts.numbers import three_digits
 from pandas_dp.release import summary
 from pandas_dp.release.summary import Shown
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pandas_dp.books import budget_words
 from pandas_dp.books.budget_words import is_over as is_over
-from pandas_dp.core.budget import Budget, Charge, State, say, three_digits
+from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import (
     Filter,
     GDPFilter,
@@ -26,7 +26,7 @@ from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.numbers import positive_epsilon, small_delta
+from pandas_dp.facts.numbers import positive_epsilon, say, small_delta, three_digits
 from pandas_dp.release.text import COUNTED
 
 PLACES = 12  # decimals of an epsilon, and digits of a delta

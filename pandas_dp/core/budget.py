@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from pandas_dp.core.plans import MOST_PLANNED, DeclaredPlan, Parts
@@ -143,7 +142,7 @@ class Budget:
             raise ArgumentValueError("accountant='gdp' allows Gaussian noise only: leave delta_reserved= out")
         if slack > 0 and accountant != "gdp" and not 0 < reserved < slack:
             raise ArgumentValueError(
-                f"delta_reserved= must lie between 0 and delta: type delta_reserved={say(slack / 10)}"
+                f"delta_reserved= must lie between 0 and delta: type delta_reserved={show(slack / 10)}"
             )
         default = "hybrid" if slack else "pure"
         return cls(total, slack, reserved, default if accountant == "auto" else accountant)
@@ -172,7 +171,7 @@ class Budget:
             raise ArgumentValueError(f"plan= may hold at most {MOST_PLANNED:,} questions")
         if DeclaredPlan(parts).beside(self.epsilon, self.delta) is None:
             raise ArgumentValueError(
-                f"plan= costs more than epsilon={say(self.epsilon)} at this delta: plan fewer questions or lower prices; "
+                f"plan= costs more than epsilon={show(self.epsilon)} at this delta: plan fewer questions or lower prices; "
                 "pandas_dp.accounting.queries_for(epsilon=0.1, total=(3, 1e-6)) says how many fit"
             )
         return Budget(self.epsilon, self.delta, Fraction(0), "plan", parts)
@@ -191,14 +190,3 @@ def shorten(x: Fraction) -> Fraction:
     if x.denominator.bit_length() <= LONGEST:
         return x
     return Fraction(-(-(x.numerator << LONGEST) // x.denominator), 1 << LONGEST)
-
-
-def three_digits(x: Fraction, rounding: str = ROUND_FLOOR) -> Fraction:
-    """Round, down where nothing else is said, to three significant digits, which one would type; 0 for what is negative."""
-    down = Context(prec=3, rounding=rounding)
-    return Fraction(down.divide(Decimal(x.numerator), Decimal(x.denominator))) if x > 0 else Fraction(0)
-
-
-def say(x: Fraction) -> str:
-    """Write a rational as a decimal: exactly when it has at most 12 places, else rounded down to 3 digits."""
-    return show(x if x >= 0 and 10**12 % x.denominator == 0 else three_digits(x))

@@ -187,11 +187,13 @@ def _release(request: Request) -> Given:
                 raise LedgerError(f"this answer was refined at another price (entry {found[0]}): refine that one")
             transcript = kept.get(request.kept_as, ()) if isinstance(kept, dict) else kept
             return Given(_replay(request.recipe(), transcript), found[0], False)
-    asked = request if request.base is None else replace(request, recipe=_refining(request, request.base))
+    sole = request.base is not None
+    if request.base is not None:
+        request = replace(request, recipe=_refining(request, request.base))
     sequence = request.ledger.reserve(
-        request.name, request.key, request.query, request.price, request.loss, request.whole, sole=asked is not request
+        request.name, request.key, request.query, request.price, request.loss, request.whole, sole=sole
     )
-    answer, transcript = _drawn(lambda: _answer(asked))
+    answer, transcript = _drawn(lambda: _answer(request))
     result = None if request.key is None else json.dumps({request.kept_as: transcript})
     told = None if request.told is None else request.told(answer)
     if result is not None or told is not None:

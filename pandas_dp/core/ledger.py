@@ -34,8 +34,9 @@ Check = Callable[[Names], object]
 # Each gets a ledger file when it was opened, and before it is closed: see `pandas_dp.session.ledger_files`
 opened: list[Callable[[Ledger], None]] = []
 closed: list[Callable[[Ledger], None]] = []
-# Makes the error for a charge that a filter does not admit, in words for people: see `pandas_dp.books.budget_words`
+# Errors in words for people, of a charge that a filter does not admit and of other terms: see `pandas_dp.books.budget_words`
 refusals: list[Callable[[Filter, State, str, Charge], Exception]] = []
+differences: list[Callable[[Row, Budget, PrivacyUnit, bool], Exception]] = []
 
 
 class Ledger(Readable):
@@ -104,7 +105,7 @@ class Ledger(Readable):
             elif not _same(connection, row, budget, unit):
                 used = records.used(connection, row)
                 if used or not mistaken:
-                    raise records.differ(row, budget, unit, used)
+                    raise differences[0](row, budget, unit, used)
                 why = "nothing was asked on the terms before"
                 self._replace(connection, row, budget, unit, "open", f"{records.words(unit)}; {why}")
             return row
@@ -230,7 +231,7 @@ class Ledger(Readable):
 
         def write(connection: sqlite3.Connection, row: Row) -> int:
             if row.privacy_unit != unit:
-                raise records.differ(row, budget, unit)
+                raise differences[0](row, budget, unit, True)
             return self._replace(connection, row, budget, unit, "amend", why)
 
         self._append(name, write)

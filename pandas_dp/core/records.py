@@ -298,30 +298,6 @@ def words(terms: Budget | PrivacyUnit) -> str:
     return ", ".join(f"{name}={value}" for name, value in typed(terms).items())
 
 
-def differ(row: Row, budget: Budget, unit: PrivacyUnit, used: bool = True) -> LedgerError:
-    """Say in which terms a budget that was used, or another process opened, differs from what was asked for, and what to do."""
-    old, new = ({**typed(u), **typed(b)} for u, b in ((row.privacy_unit, row.rule.budget), (unit, budget)))
-    known, usual = row.rule.budget, typed(Budget.of(row.rule.budget.epsilon, row.rule.budget.delta))
-    # what follows from a delta, or from max_rows, is not told beside it
-    follow = {
-        term for term in ("accountant", "delta_reserved") if old["delta"] != new["delta"] and old[term] == usual[term]
-    }
-    follow |= {term for term in ("max_groups", "max_rows_per_group") if old[term] == old["max_rows"] != new["max_rows"]}
-    terms = [term for term in old | new if old.get(term) != new.get(term) and term not in follow] or ["epsilon"]
-    total = "".join(f"{to}={new[term]}, " for to, term in (("to", "epsilon"), ("to_delta", "delta")) if term in terms)
-    way_out = f"of a {'used budget' if used else 'budget that another process opened'} this stays as it is"
-    if row.privacy_unit == unit and total:
-        lower = budget.epsilon < known.epsilon or budget.delta < known.delta
-        way_out = f"to raise it on record, go on and then type df.dp.session.extend({total}reason='...')"
-        way_out = "a total can only be raised" if lower else way_out
-    error = LedgerError(
-        f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "
-        "budget needs another name, df.dp.session.close() and then df.dp.protect(..., name='...'); the two budgets add up"
-    )
-    error._budgets = (row.name,)
-    return error
-
-
 @lru_cache(maxsize=256)
 def unit_text(unit: PrivacyUnit) -> str:
     """Write a unit as its row holds it."""

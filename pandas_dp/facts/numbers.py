@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -207,3 +207,14 @@ def as_float(x: Fraction) -> float:
     """
     near = float(x)
     return near if Fraction(repr(near)) >= x else math.nextafter(near, math.inf)
+
+
+def three_digits(x: Fraction, rounding: str = ROUND_FLOOR) -> Fraction:
+    """Round, down where nothing else is said, to three significant digits, which one would type; 0 for what is negative."""
+    down = Context(prec=3, rounding=rounding)
+    return Fraction(down.divide(Decimal(x.numerator), Decimal(x.denominator))) if x > 0 else Fraction(0)
+
+
+def say(x: Fraction) -> str:
+    """Write a rational as a decimal: exactly when it has at most 12 places, else rounded down to 3 digits."""
+    return show(x if x >= 0 and 10**12 % x.denominator == 0 else three_digits(x))

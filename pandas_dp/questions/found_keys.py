@@ -6,11 +6,11 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.core.budget import say
 from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.numbers import say
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_dp.aggregates.base import ExpectedError
-from pandas_dp.core.budget import Charge, three_digits
+from pandas_dp.core.budget import Charge
 from pandas_dp.core.privacy import show
-from pandas_dp.facts.numbers import as_float
+from pandas_dp.facts.numbers import as_float, three_digits
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.text import COUNTED
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
-from support.frames import fresh
+from support.frames import fresh, protected
 from support.odd import FEW as FEW_ODD
 from support.odd import ODD
-from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, KEYS, ROW_BY_ROW, table
+from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, KEYS, NO_QUESTION, ROW_BY_ROW, table
 
 import pandas_dp
 from pandas_dp import accounting, audit, local, teaching
@@ -79,13 +79,14 @@ def owner(cls: type, name: str) -> str:
 
 def questions() -> set[str]:
     """Every method of a priced frame, of its columns and of its groups, steps aside."""
-    return {f"{cls.__name__}.{name}" for cls in ASKED for name in methods(cls) if name not in STEPS | {"__getitem__"}}
+    others = STEPS | NO_QUESTION | {"__getitem__"}
+    return {f"{cls.__name__}.{name}" for cls in ASKED for name in methods(cls) if name not in others}
 
 
 def helpers() -> set[str]:
     """Everything else that can be called: functions of the package, and methods of what they return."""
     imported()
-    found: set[str] = set()
+    found = {f"PricedFrame.{name}" for name in NO_QUESTION}
     spaces = [("", pandas_dp), *((f"{name}.", importlib.import_module(f"pandas_dp.{name}")) for name in MODULES)]
     classes = {Accessor, PreparedFrame, *subclasses(Release, Stream, Accessor, pandas_dp.Session)}
     for prefix, module in spaces:
@@ -257,6 +258,8 @@ right(
     "Session.report",
     lambda: Made(REPORTED.report, ("page.json",), {"about": {"name": "Visits"}, "values": True}, odd=FEW_ODD),
 )
+REFINED = protected(epsilon=100)
+right("PricedFrame.refine", lambda: Made(REFINED.dp(epsilon=1).refine, (REFINED.dp(epsilon=1).count(),)))
 right("Session.plot", lambda: Made(FRAME.dp.session.plot))
 right("Query.__call__", lambda: Made(QUERY.__call__, (FRAME,)))
 right("Query.preview", lambda: Made(QUERY.preview, (FRAME,), {"rows": 100}))

@@ -231,6 +231,7 @@ FEW_BLOCKS: dict[
     ),
     "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=40, aggregator="winsorized"),
 }
+NO_QUESTION = {"refine"}  # it draws an answer once more: tests/session/test_refine.py
 EVERY = (
     ADDITIVE
     | FROM_BLOCKS
