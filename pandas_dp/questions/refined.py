@@ -6,6 +6,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release
+from pandas_dp.session.refining import refine
 from pandas_dp.session.registry import table_of
 
 LINE = "answer = df.dp(epsilon=0.5).count(), then df.dp(epsilon=0.5).refine(answer)"
@@ -75,4 +76,4 @@ class Refining(PreparedFrame):
             raise ArgumentValueError(f"refine takes a plain price, and no steps: {LINE}")
         table = table_of(self._frame)
         self._check_kept(table)
-        return table.session._refine(answer._provenance.entry, table, price.epsilon)
+        return refine(answer._provenance.entry, table, price.epsilon)

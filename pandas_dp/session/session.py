@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -22,14 +22,11 @@ from pandas_dp.books.views import COLUMNS, Answered, Books, draw_budget, session
 from pandas_dp.books.views import PART as PART
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
-from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.records import REFINED
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    LedgerError,
     NoSessionError,
     PandasDPError,
     did_you_mean,
@@ -41,6 +38,7 @@ from pandas_dp.facts.schema import Schema
 from pandas_dp.release.base import Provenance, Release
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
+from pandas_dp.session import refining
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
 from pandas_dp.tables.protected import DERIVED, Table
@@ -51,17 +49,6 @@ LEAST_TOTAL = 3  # what the documentation opens a budget with
 TERMS = ", with unit= and max_rows= where somebody may have several rows, with delta= where keys are to be found"
 ROUNDING = Fraction(1, 2**30)  # more than a charge is rounded up
 closed: list[Session] = []  # since one was opened last
-REFINES = "refines entry "
-MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
-
-
-class Drawn(NamedTuple):
-    """How an entry was asked, and the table whose rows this process held when it drew it, and since; None: it did not."""
-
-    table: weakref.ref[Table] | None
-    query: AskedQuery
-    columns: tuple[str, ...]
-    request: gate.Request
 
 
 def first_total(spent: Fraction) -> str:
@@ -111,7 +98,7 @@ class Session:
         if implicit or (whole is not None and whole.id in implicits):
             implicits[self.id] = self if whole is None else implicits[whole.id]
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
-        self._drawn: dict[int, Drawn] = {}  # by entry
+        self._drawn: dict[int, refining.Drawn] = {}  # by entry
         self._answered: Answered = Answered() if whole is None else whole._answered
         self._rule = self._ledger.rule(self.name)
         self._tables = self._holds()
@@ -272,6 +259,7 @@ class Session:
             part.close()
         for stream in list(self._streams):
             stream.close()
+        self._drawn.clear()
         self._tables.by_name.clear()
         self._tables.versions.clear()
         frames.forget_session(self)
@@ -292,53 +280,10 @@ class Session:
         given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
-        if given.sequence not in self._drawn:
-            held = weakref.ref(table) if given.paid and table.scan is None else None
-            self._drawn[given.sequence] = Drawn(held, query, columns, request)
-            for old in list(self._drawn)[:-MOST_DRAWN]:
-                self._drawn.pop(old, None)
+        refining.remember(self._drawn, given, table, query, columns, request)
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
-
-    def _refine(self, entry: int | None, table: Table, more: Fraction) -> Release:
-        """Draw an answer once more, as if both prices had been paid at first; see `RefinedLaplace`.
-
-        The rows are those that the base was drawn from: the very table, whose rows this process has held since.
-
-        Raises
-        ------
-        LedgerError, BudgetExceededError
-        """
-        base = self._drawn.get(entry or 0)
-        if base is None or entry is None:
-            raise LedgerError("only an answer that this session gave can be refined, one of the latest thousand")
-        if type(self._rule) is not PureFilter or self._implicit or base.request.key is None:
-            raise LedgerError("an answer is refined in a budget without a delta and a plan: df.dp.protect(epsilon=3)")
-        key = f"{base.request.key} refined"
-        held = base.table is not None and base.table() is table
-        if not held and self._ledger.stored(self.name, key) is None:
-            raise LedgerError(
-                "an answer is refined from the rows it was drawn from: in the process that drew it, for the same frame, held "
-                "in memory. A new draw is paid in full: df.dp(epsilon=1, fresh=True)"
-            )
-        price = replace(base.query.price, epsilon=(base.query.price.epsilon or 0) + more)
-        notes = (
-            *(note for note in base.query.notes if not note.startswith(REFINES)),
-            f"{REFINES}{entry}: {price} in all",
-        )
-        query = replace(base.query, price=price, notes=notes)
-        asked = table.request(query, base.columns, fresh=False)
-        request = replace(
-            asked,
-            key=key,
-            query=f"{REFINED}{asked.query})",
-            price=f"epsilon={show(more)}",
-            loss=PrivacyLoss.pure(more),
-            base=base.request,
-            drawn=entry,
-        )
-        return self._given(request, query, table, base.columns)
 
     def _wrap(
         self,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from fractions import Fraction as F
 
 import pandas as pd
@@ -15,6 +17,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.mechanisms.refined import RefinedLaplace
 from pandas_dp.errors import LedgerError, QueryFailedError
+from pandas_dp.session import refining
 
 SURE = 10**5
 COLUMN = list(range(100)) * 3
@@ -292,9 +295,7 @@ def test_before_a_total_is_named_nothing_is_refined(monkeypatch):
 
 
 def test_only_the_latest_answers_are_remembered(monkeypatch):
-    from pandas_dp.session import session
-
-    monkeypatch.setattr(session, "MOST_DRAWN", 2)
+    monkeypatch.setattr(refining, "MOST_DRAWN", 2)
     df = held(epsilon=20)
     answers = [df.dp(epsilon=1, fresh=True).count() for _ in range(3)]
     assert len(df.dp.session._drawn) == 2
@@ -308,3 +309,29 @@ def test_a_frame_that_is_not_protected_is_told_so():
     answer = df.dp(epsilon=1).count()
     with pytest.raises(pandas_dp.UnverifiedFrameError):
         df.copy().dp(epsilon=1).refine(answer)
+
+
+def test_rows_that_are_let_go_of_are_not_kept_for_a_refinement():
+    df = held(epsilon=20)
+    df.dp(epsilon=1).count()
+    session = df.dp.session
+    table = weakref.ref(next(iter(session._tables.by_name.values())))
+    [drawn] = session._drawn.values()
+    assert drawn.table() is table()
+    session.close()
+    del df, drawn
+    gc.collect()
+    assert table() is None
+    assert session._drawn == {}
+
+
+def test_a_refined_table_has_the_notes_and_the_interval_of_its_level():
+    df = held(epsilon=20)
+    rough = df.dp(epsilon=F(1, 10)).histogram("age", bins=[0, 50, 100])
+    better = df.dp(epsilon=F(9, 10)).refine(rough)
+    alone = df.dp(epsilon=1).histogram("age", bins=[0, 50, 100])
+    width = [(each.interval()["upper"] - each.interval()["lower"]).tolist() for each in (rough, better, alone)]
+    assert width[1] == width[2]
+    assert width[0] > width[1]
+    assert any(note.startswith("refines entry 2: epsilon=1 in all") for note in better.notes)
+    assert (better.spent, better.epsilon) == ("epsilon=0.9", 1.0)

@@ -1,0 +1,94 @@
+"""Which answers of a session may be drawn once more for the difference of the prices, and from which rows."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from pandas_dp.aggregates.asked import AskedQuery
+from pandas_dp.core import gate
+from pandas_dp.core.filters import PureFilter
+from pandas_dp.core.measurement import View
+from pandas_dp.core.privacy import PrivacyLoss, show
+from pandas_dp.core.records import REFINED
+from pandas_dp.errors import LedgerError, QueryFailedError
+from pandas_dp.release.base import Release
+from pandas_dp.tables.protected import Table
+
+REFINES = "refines entry "
+MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
+
+
+class Drawn(NamedTuple):
+    """How an entry was asked, and the table whose rows this process held when it drew it, and since; None: it did not."""
+
+    table: weakref.ref[Table] | None
+    query: AskedQuery
+    columns: tuple[str, ...]
+    request: gate.Request
+
+
+def remember(
+    drawn: dict[int, Drawn],
+    given: gate.Given,
+    table: Table,
+    query: AskedQuery,
+    columns: tuple[str, ...],
+    request: gate.Request,
+) -> None:
+    """Note how an answer was asked, and whether this process drew it just now from rows in memory."""
+    if given.sequence in drawn:
+        return
+    held = weakref.ref(table) if given.paid and table.scan is None else None
+    # without what holds rows: a table that is let go of goes
+    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None))
+    for old in list(drawn)[:-MOST_DRAWN]:
+        drawn.pop(old, None)
+
+
+def _gone() -> View:
+    """The rows of a base, which are never looked at again through it."""
+    raise QueryFailedError
+
+
+def refine(entry: int | None, table: Table, more: Fraction) -> Release:
+    """Draw an answer once more, as if both prices had been paid at first; see `RefinedLaplace`.
+
+    The rows are those that the base was drawn from: the very table, whose rows this process has held since.
+
+    Raises
+    ------
+    LedgerError, BudgetExceededError
+    """
+    session = table.session
+    base = session._drawn.get(entry or 0)
+    if base is None or entry is None:
+        raise LedgerError("only an answer that this session gave can be refined, one of the latest thousand")
+    if type(session._rule) is not PureFilter or session._implicit or base.request.key is None:
+        raise LedgerError("an answer is refined in a budget without a delta and a plan: df.dp.protect(epsilon=3)")
+    key = f"{base.request.key} refined"
+    held = base.table is not None and base.table() is table
+    if not held and session._ledger.stored(session.name, key) is None:
+        raise LedgerError(
+            "an answer is refined from the rows it was drawn from: in the process that drew it, for the same frame, held "
+            "in memory. A new draw is paid in full: df.dp(epsilon=1, fresh=True)"
+        )
+    price = replace(base.query.price, epsilon=(base.query.price.epsilon or 0) + more)
+    notes = (
+        *(note for note in base.query.notes if not note.startswith(REFINES)),
+        f"{REFINES}{entry}: {price} in all",
+    )
+    query = replace(base.query, price=price, notes=notes)
+    asked = table.request(query, base.columns, fresh=False)
+    request = replace(
+        asked,
+        key=key,
+        query=f"{REFINED}{asked.query})",
+        price=f"epsilon={show(more)}",
+        loss=PrivacyLoss.pure(more),
+        base=base.request,
+        drawn=entry,
+    )
+    return session._given(request, query, table, base.columns)
