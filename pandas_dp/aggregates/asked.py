@@ -28,6 +28,8 @@ class AskedQuery:
         In how many groups a unit counts in this question alone; None: in as many as its budget allows.
     own : int
         How many of the steps, the last ones, follow from the call, which says them.
+    refines : tuple of int
+        Entries of the ledger that paid for worse draws of this answer, whose noise is its own and more.
     """
 
     call: str
@@ -37,6 +39,7 @@ class AskedQuery:
     notes: tuple[str, ...] = ()
     groups: int | None = None
     own: int = 0
+    refines: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         """Say it as the ledger records it."""

@@ -60,7 +60,7 @@ class Refining(PreparedFrame):
         >>> rough = df.dp(epsilon=0.1).count()
         >>> better = df.dp(epsilon=0.9).refine(rough)
         >>> better.epsilon, better.spent, session.spent
-        (1.0, 'epsilon=0.9', 'epsilon=1')
+        (1.0, 'epsilon=0.9 (epsilon=1 in all)', 'epsilon=1')
         """
         if not isinstance(answer, Release):
             raise ArgumentTypeError(f"refine needs an answer: {LINE}")

@@ -81,7 +81,10 @@ class Provenance:
     ) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
         left = left_out(unit, query.aggregate) if query.aggregate.bounded else ()
-        notes = (*answer.notes, *query.notes, *left)
+        refined: tuple[str, ...] = ()
+        if query.refines:
+            refined, spent = (f"refines entry {query.refines[-1]}",), f"{spent} ({query.price} in all)"
+        notes = (*answer.notes, *query.notes, *refined, *left)
         known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
         return cls(query, answer.mechanism, unit, lineage, *known)
 

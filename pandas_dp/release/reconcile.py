@@ -201,7 +201,7 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     listed = list(answers) if isinstance(answers, list | tuple) else []
     if len(listed) < 2 or not all(isinstance(one, Release) for one in listed):
         raise ArgumentTypeError(f"reconcile takes a list of two answers or more: {LINE}")
-    nonnegative = flag(nonnegative, "nonnegative")
+    nonnegative, listed = flag(nonnegative, "nonnegative"), latest(listed)
     tables = [table_of(place, one) for place, one in enumerate(listed)]
     check_rows(listed)
     promised = promised_of(complete, tables)
@@ -214,6 +214,14 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     unfinished = nonnegative and not all(group.found for group in groups)
     moved = [Caution(text) for text in ([MOVED] * nonnegative + [UNFINISHED] * unfinished)]
     return Reconciled(tuple(listed), groups, (*_notes(groups), *moved))
+
+
+def latest(answers: list[Release]) -> list[Release]:
+    """The answers, each in the place of those that it refines: they are it with more noise, and tell nothing beside it."""
+    made: dict[Any, Release] = {}
+    for answer in sorted(answers, key=lambda each: len(each.query.refines)):
+        made |= {(answer._provenance.content, entry): answer for entry in answer.query.refines}
+    return [made.get((each._provenance.content, each._provenance.entry), each) for each in answers]
 
 
 def _notes(groups: list[Group]) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from pandas_dp.errors import LedgerError, QueryFailedError
 from pandas_dp.release.base import Release
 from pandas_dp.tables.protected import Table
 
-REFINES = "refines entry "
 MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
 
 
@@ -76,11 +75,7 @@ def refine(entry: int | None, table: Table, more: Fraction) -> Release:
             "in memory. A new draw is paid in full: df.dp(epsilon=1, fresh=True)"
         )
     price = replace(base.query.price, epsilon=(base.query.price.epsilon or 0) + more)
-    notes = (
-        *(note for note in base.query.notes if not note.startswith(REFINES)),
-        f"{REFINES}{entry}: {price} in all",
-    )
-    query = replace(base.query, price=price, notes=notes)
+    query = replace(base.query, price=price, refines=(*base.query.refines, entry))
     asked = table.request(query, base.columns, fresh=False)
     request = replace(
         asked,
