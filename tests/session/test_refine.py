@@ -64,10 +64,9 @@ def test_only_the_difference_is_charged_and_each_level_is_given_again_for_nothin
     for _ in range(3):
         levels.append(answer)
         answer = df.dp(epsilon=0.25).refine(answer)
-        assert (
-            f"refines entry {levels[-1]._provenance.entry}: epsilon={F(len(levels) + 1, 4).__float__():g} in all"
-            in answer.notes
-        )
+        entry, level = levels[-1]._provenance.entry, (len(levels) + 1) / 4
+        assert answer.spent == f"epsilon=0.25 (epsilon={level:g} in all)"
+        assert f"refines entry {entry}" in answer.notes
     assert df.dp.session.spent.epsilon == 1
     for level in levels:
         again = df.dp(epsilon=0.25).refine(level)
