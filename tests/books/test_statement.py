@@ -264,3 +264,13 @@ def test_the_command_writes_both(tmp_path, capsys, monkeypatch):
     assert faults(yaml.safe_load((tmp_path / "e.yaml").read_text(encoding="utf-8")), ENTRY) == []
     assert ended(["ledger", "report", "v.dpledger", "--out", "e.yaml"]) == 2
     assert "asks for more than the ledger knows" in capsys.readouterr().err
+
+
+def test_sums_that_decide_are_told_exactly(tmp_path):
+    df = protected(epsilon=3)
+    for price in (Fraction(1, 3), Fraction(1, 7)):
+        df.dp(epsilon=price).count(), df.dp(epsilon=price).count("age")
+    [budget] = told(df, tmp_path / "s.json")["budgets"]
+    assert budget["spent"]["sums"] == {"epsilon": "20/21", "renyi": "0", "delta": "0"}
+    assert [question["charge"]["epsilon"] for question in budget["questions"]] == ["1/3", "1/3", "1/7", "1/7"]
+    assert Fraction(budget["spent"]["epsilon"]) >= Fraction(20, 21)
