@@ -67,7 +67,7 @@ class Accessor(RowSteps[pd.DataFrame]):
     * The best of a list: ``mode``, ``top_k``, ``select``, ``best_price``.
     * Your own function: ``sample_and_aggregate``, ``groupby_mean_sa``.
     * Many questions for one price: ``above_threshold``, ``oracle``. One answer per row: ``randomized_response``.
-    * One column: ``df.dp(epsilon=0.5)["age"].median()``.
+    * A better answer for the difference of the prices: ``refine``. One column: ``df.dp(epsilon=0.5)["age"].median()``.
 
     ``help(df.dp(epsilon=1).mean)`` explains a question and costs nothing.
     """
