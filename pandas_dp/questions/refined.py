@@ -47,10 +47,10 @@ class Refining(PreparedFrame):
         Notes
         -----
         With prices e and f the charge is e + f, and both answers together have a privacy loss of at most e + f, under
-        ``add_remove`` and under ``replace_one``, as one answer at e + f has. The answer e is exactly the answer e + f plus noise that no data
-        touch. Whoever refines only answers that look surprising should know that the interval covers in 95 % of all
-        answers, not of those. The rows are those that were protected: never write into their memory past pandas.
-        Source: Koufogiannis, Han, Pappas 2016.
+        ``add_remove`` and under ``replace_one``, as one answer at e + f has. The answer at e is exactly the answer at e + f
+        plus noise that no data touch. Whoever refines only answers that look surprising should know that an interval covers
+        in 95 % of all answers, not of those. The rows are those that were protected: never write into their memory past
+        pandas. Source: Koufogiannis, Han, Pappas 2016.
 
         Examples
         --------
