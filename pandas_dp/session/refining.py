@@ -17,6 +17,10 @@ from pandas_dp.errors import LedgerError, QueryFailedError
 from pandas_dp.release.base import Release
 from pandas_dp.tables.protected import Table
 
+AVERAGE = (
+    "Counts and tables of counts of rows are averaged instead: again = df.dp(epsilon=0.5, fresh=True).count(), then "
+    "pandas_dp.reconcile([answer, again])"
+)
 MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
 
 
@@ -66,13 +70,15 @@ def refine(entry: int | None, table: Table, more: Fraction) -> Release:
     if base is None or entry is None:
         raise LedgerError("only an answer that this session gave can be refined, one of the latest thousand")
     if type(session._rule) is not PureFilter or session._implicit or base.request.key is None:
-        raise LedgerError("an answer is refined in a budget without a delta and a plan: df.dp.protect(epsilon=3)")
+        raise LedgerError(
+            f"an answer is refined in a budget without a delta and a plan: df.dp.protect(epsilon=3). {AVERAGE}"
+        )
     key = f"{base.request.key} refined"
     held = base.table is not None and base.table() is table
     if not held and session._ledger.stored(session.name, key) is None:
         raise LedgerError(
             "an answer is refined from the rows it was drawn from: in the process that drew it, for the same frame, held "
-            "in memory. A new draw is paid in full: df.dp(epsilon=1, fresh=True)"
+            f"in memory. {AVERAGE}"
         )
     price = replace(base.query.price, epsilon=(base.query.price.epsilon or 0) + more)
     query = replace(base.query, price=price, refines=(*base.query.refines, entry))

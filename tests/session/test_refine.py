@@ -334,3 +334,18 @@ def test_a_refined_table_has_the_notes_and_the_interval_of_its_level():
     assert width[0] > width[1]
     assert "refines entry 2" in better.notes
     assert (better.spent, better.epsilon) == ("epsilon=0.9 (epsilon=1 in all)", 1.0)
+
+
+@pytest.mark.parametrize("terms", [{"delta": 1e-6}, {"delta": 1e-6, "accountant": "zcdp"}])
+def test_where_it_is_not_refined_counts_are_averaged_as_the_refusal_says(terms):
+    df = held(epsilon=20, **terms)
+    answer = df.dp(epsilon=0.5).count()
+    with pytest.raises(LedgerError) as refused:
+        df.dp(epsilon=0.5).refine(answer)
+    lines = str(refused.value).partition("instead: ")[2].split(", then ")
+    scope = {"df": df, "answer": answer, "pandas_dp": pandas_dp}
+    exec(lines[0], scope)
+    both = eval(lines[1], scope)[0]
+    alone = answer.interval()
+    assert both.interval().upper - both.interval().lower < alone.upper - alone.lower
+    assert both.value == pytest.approx((answer + scope["again"]) / 2)
