@@ -120,11 +120,11 @@ import pandas_dp
 signal.signal(signal.SIGINT, signal.default_int_handler)
 df = pd.DataFrame({"x": [7.25] * 200})
 df.dp.protect(epsilon=10)
-inside, asked = threading.Event(), []
+inside, asked, priced = threading.Event(), [], df.dp(epsilon=1)
 
 def ask():
     inside.set()
-    asked.append(df.dp(epsilon=1).count())
+    asked.append(priced.count())
 
 def waits(block):
     if (block["x"] == 7.25).any() and not inside.is_set():  # not on rows that are made up
@@ -161,11 +161,11 @@ import pandas_dp
 signal.signal(signal.SIGINT, signal.default_int_handler)
 df = pd.DataFrame({"x": [7.25] * 200})
 df.dp.protect(epsilon=10)
-inside, asked = threading.Event(), []
+inside, asked, priced = threading.Event(), [], df.dp(epsilon=1)
 
 def ask():
     inside.set()
-    asked.append(df.dp(epsilon=1).count())
+    asked.append(priced.count())
 
 def waits(block):
     thread = threading.Thread(target=ask)
