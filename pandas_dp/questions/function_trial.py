@@ -17,6 +17,7 @@ from pandas_dp.core.interrupts import watched
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
 from pandas_dp.facts.kinds import kind_or_none
+from pandas_dp.questions.reached import refuse_protected
 
 MISTAKES = (TypeError, NameError, AttributeError, KeyError)
 ROWS = 4
@@ -87,8 +88,9 @@ def rehearse(
     ------
     ArgumentTypeError
         Its text holds the kind of mistake, and the missing name only where that stands in the code that ran: never a value
-        that the function may have reached by other ways than its argument.
+        that the function may have reached by other ways than its argument. `refuse_protected` comes first.
     """
+    refuse_protected(function, name)
     made = made_up(dtypes)
     tables = [made] if all(map(_telling, dtypes)) else [made, made.iloc[:0]]
     trials = [_tried(function, table, wrong) for table in tables]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
@@ -30,6 +31,10 @@ UNKNOWN = (
     "an older version kept its charges in a log beside this file, and its log was not here when it was converted. Where every "
     "program that used it ended by itself there was none: type pandas-dp ledger restore visits.dpledger --spent-since "
     "epsilon=0. Else type an upper bound of what the log held, or --all"
+)
+STALE = (
+    "an older version kept its charges in a log beside this file, and the log that is here is of another moment: nothing was "
+    f"changed. Bring the log that was beside it then, or a back-up, and type {RESTORE}"
 )
 TORN = (
     "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Bring "
@@ -65,20 +70,65 @@ def _convert(path: str) -> None:
     form: where this dies halfway the next one begins anew, and nothing is lost.
     """
     log = files.left(f"{path}-wal")
-    connection = database.connect(path)
+    with _told():
+        if log:
+            _check_log(path)
+        _take_in(path, log)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say what an error of SQLite means: somebody else has the file, or it is damaged."""
     try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise LedgerBusyError("another process has the ledger open; nothing was charged. Ask again") from error
+        raise LedgerError(records.DAMAGED) from error
+
+
+def _take_in(path: str, log: bool) -> None:
+    """The change itself."""
+    with closing(database.connect(path)) as connection:
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         connection.execute("BEGIN IMMEDIATE")  # takes back a charge that was cut short, too
         if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):  # else somebody else was faster
             migrate(connection, log, path)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode=DELETE")
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise LedgerBusyError("another process has the ledger open; nothing was charged. Ask again") from error
-        raise LedgerError(records.DAMAGED) from error
-    finally:
-        connection.close()
+
+
+def _check_log(path: str) -> None:
+    """Refuse a log of another moment before anything is changed: whoever closes a file puts the log beside it into it.
+
+    A log has all that its file has, and more. With fewer entries, or with such as do not follow each other, it is another one.
+
+    Raises
+    ------
+    LedgerError
+    """
+    alone, opened = _held(path), f"{Path(path).as_uri()}?mode=ro"
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+        with closing(sqlite3.connect(opened, timeout=database.BUSY_SECONDS, uri=True)) as connection:
+            connection.backup(copy)
+        with suppress(sqlite3.Error, UnicodeDecodeError, LedgerError):
+            found = {row.name: row.last for row in records.rows(copy)}
+            migrate(copy, True, path)
+            if all(found.get(name, 0) >= last for name, last in alone) and _whole(copy, pages=True):
+                return
+    raise LedgerError(STALE)
+
+
+def _held(path: str) -> list[tuple[str, int]]:
+    """How many entries each budget has in a file as it lies there, without what a log adds."""
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(_as_it_lies(path)) as connection:
+        held: list[tuple[str, int]] = connection.execute("SELECT name, last FROM budgets").fetchall()
+        return held
+    return []
+
+
+def _as_it_lies(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{Path(path).as_uri()}?mode=ro&immutable=1", uri=True)
 
 
 def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
@@ -123,9 +173,8 @@ def _finish(path: str, journal: str) -> None:
     if not hasattr(os, "lockf"):
         return
     end = time.monotonic() + database.BUSY_SECONDS
-    name = f"{Path(path).as_uri()}?mode=ro&immutable=1"  # as it lies there
     # all locks of this process go when anything closes the file: the connection is closed last
-    with closing(sqlite3.connect(name, uri=True)) as connection, open(path, "r+b", buffering=0) as file:
+    with closing(_as_it_lies(path)) as connection, open(path, "r+b", buffering=0) as file:
         while not _locked(file):
             if not files.left(journal):  # of somebody who is charging
                 return

@@ -15,7 +15,7 @@ from pandas_dp.books.odometer import zcdp_epsilon
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import ZCDPFilter
-from pandas_dp.core.ledger import open_ledger
+from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
 from pandas_dp.facts.argument_help import example
@@ -24,7 +24,7 @@ from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_i
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.facts.written import caution
-from pandas_dp.session import ledger_files, registry
+from pandas_dp.session import alone, ledger_files, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import frames
@@ -119,8 +119,8 @@ def protect(
     if not isinstance(name, str) or not name or PART in name:
         raise ArgumentTypeError("name must be a text without '::', which marks parts of a budget: name='visits'")
     content = _content(frame, unit, budget, schema, table, version, rows)
-    opened = ledger_files.attach(open_ledger(ledger), witness)
-    with registry.lock:
+    with alone.opening():
+        opened = ledger_files.attach(open_ledger(ledger), witness)
         session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
@@ -256,7 +256,7 @@ def join(
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     content = _content(frame, session.unit, session.budget, schema, table, version, rows)
-    with registry.lock:
+    with alone.opening():
         lineage = _lineage(frame, session, reason, "df2.dp.protect(session=session, reason='...')")
         _taken_on(frame, session, lineage, reason, content)
     return session
@@ -322,14 +322,24 @@ def open_session(ledger: str | os.PathLike[str], name: str = "data") -> Session:
         raise LedgerError(
             f"there is no ledger of this name, and open_session() makes none: type its path, or once {line}"
         )
-    opened = open_ledger(path)
+    with alone.opening():
+        return _on_record(open_ledger(path), name, line)
+
+
+def _on_record(opened: Ledger, name: str, line: str) -> Session:
+    """The session of a budget that a ledger holds; `line` opens it once.
+
+    Raises
+    ------
+    LedgerError
+    """
     terms = opened.budget(name)
     if terms is None:
         known = [known for known in opened.heads() if PART not in known]
         check_name(name, opened.heads())
         told = f"; to open one type once {line}"
         if known:
-            there = f"pandas_dp.open_session({os.path.basename(path)!r}, name={known[-1]!r})"
+            there = f"pandas_dp.open_session({os.path.basename(opened.path or '')!r}, name={known[-1]!r})"
             told = f"{did_you_mean(name, known)}; it holds {registry.listed(known)}: {there}"
         raise LedgerError(f"the ledger has no budget named {name!r}{told}")
     return rejoin(opened, name, terms[1])

@@ -22,6 +22,7 @@ from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import refuse_private
 from pandas_dp.session import registry
+from pandas_dp.session.alone import check_alone
 from pandas_dp.session.session import PART, Session
 from pandas_dp.steps import steps
 from pandas_dp.tables import frames as tables
@@ -104,6 +105,7 @@ def _part(
         There is a part of this name with another total.
     """
     session._open()
+    check_alone()  # before anything is charged
     known = session._ledger.budget(session.name + PART + name)
     if known is not None and known != (Budget.of(total), unit):
         raise ArgumentValueError(

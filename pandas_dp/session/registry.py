@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
@@ -29,6 +28,8 @@ from pandas_dp.errors import (
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
+from pandas_dp.session import alone
+from pandas_dp.session.alone import opening
 from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames, readers
 from pandas_dp.tables.frames import check_frame
@@ -38,7 +39,6 @@ _sessions: dict[str, Session] = {}  # by id
 _named: dict[tuple[Ledger, str], Session] = {}  # those of them that were opened last, by the name of their budget
 # ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
 _ended: dict[str, str] = {}
-lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
 _ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
 _refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
 REFUSED = (
@@ -65,16 +65,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _new_lock() -> None:
-    """A child of a fork must not wait for a thread that it does not have."""
-    global lock
-    lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock)
-
-
 def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Make ``protect`` end implicit sessions where it is refused, for whatever reason.
 
@@ -87,7 +77,7 @@ def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concat
         try:
             return method(accessor, *args, **kwargs)
         except BaseException:
-            with lock:
+            with alone.lock:
                 _refusals[:] = ["protect"]
                 table = frames.lookup(accessor._frame)
                 if table is not None and table.session._implicit:
@@ -100,7 +90,7 @@ def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concat
 def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> Session:
     """Open the session of a part that its whole has paid for, or find it."""
     full = session.name + PART + name
-    with lock:
+    with opening():
         known = find(session._ledger, full)
         if known is not None and known._whole is session:
             return known
@@ -110,12 +100,10 @@ def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> S
 
 def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
     """Return the open session of a budget that is on record, or a new one, on the terms on record."""
-    check_outside()
-    with lock:
-        session = find(ledger, name) or enter(Session(ledger, name, unit))
-        session._settle(unit)
-        carry(session, None)
-        return session
+    session = find(ledger, name) or enter(Session(ledger, name, unit))
+    session._settle(unit)
+    carry(session, None)
+    return session
 
 
 def _id(frame: pd.DataFrame) -> str:
@@ -143,7 +131,7 @@ def find(ledger: Ledger, name: str) -> Session | None:
 
 def enter(session: Session) -> Session:
     """Know a new session, and let go of those that are closed."""
-    with lock:
+    with alone.lock:
         while closed:
             known = closed.pop()
             if _forget(known):
@@ -202,7 +190,7 @@ def table_of(frame: pd.DataFrame) -> Table:
     if scan is not None and scan.refusal is not None:
         raise NoSessionError(scan.refusal)
     check_frame(frame, PrivacyUnit())
-    with lock:
+    with opening():
         if frames.lookup(frame) is not None:  # by now, as another thread asked it first
             return table_of(frame)
         if _ever:

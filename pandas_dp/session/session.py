@@ -39,6 +39,7 @@ from pandas_dp.release.base import Provenance, Release
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
 from pandas_dp.session import refining
+from pandas_dp.session.alone import opening
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
 from pandas_dp.tables.protected import DERIVED, Table
@@ -183,10 +184,11 @@ class Session:
         if not isinstance(reason, str) or not reason.strip():
             raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
-        frames.check_free(frame, self)
-        self._succeed(mark_of(frame))
-        self._ledger.note(self.name, "adopt", reason)
-        self._tables.hold(self, frame, "vouched", None, table, version)
+        with opening():
+            frames.check_free(frame, self)
+            self._succeed(mark_of(frame))
+            self._ledger.note(self.name, "adopt", reason)
+            self._tables.hold(self, frame, "vouched", None, table, version)
         return self
 
     def extend(self, to: Any = None, to_delta: Any = None, *, reason: str) -> Session:

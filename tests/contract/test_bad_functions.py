@@ -125,19 +125,20 @@ def test_b61_results_that_never_count_are_told_before_they_are_paid(monkeypatch,
 
 def test_b64_asking_from_inside_is_told_before_it_is_paid(monkeypatch):
     df = protected()
+    priced = df.dp(epsilon=1)
     with refused(monkeypatch, df, TypeError, "the function asks a question of its own"):
-        ask(df, lambda block: float(df.dp(epsilon=1).count()))
+        ask(df, lambda block: float(priced.count()))
 
 
 def test_b64_asking_from_inside_is_refused():
     df = protected(epsilon=10)
-    seen = []
+    priced, seen = df.dp(epsilon=1), []
 
     def nosy(block):
         if "a" in set(block["city"]):  # made-up rows
             return 1.0
         try:
-            df.dp(epsilon=1).count()
+            priced.count()
         except Exception as error:
             seen.append(type(error).__name__)
             raise

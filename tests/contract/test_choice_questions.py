@@ -229,13 +229,13 @@ def test_what_raises_counts_nothing(error, capsys):
 
 def test_asking_from_inside_is_refused_and_counts_nothing():
     df = protected(epsilon=2000)
-    seen = []
+    priced, seen = df.dp(epsilon=1), []
 
     def nosy(d, c):
         if c == 3 or "a" in set(d["city"]) or d.empty:  # made-up tables
             return 1000
         try:
-            df.dp(epsilon=1).count()
+            priced.count()
         except Exception as error:
             seen.append(type(error).__name__)
             raise

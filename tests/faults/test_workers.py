@@ -160,12 +160,12 @@ def test_x5_workers_on_a_memory_ledger_are_refused():
 HELD = """
 import os, signal, threading, time
 import pandas_dp
-from pandas_dp.session import registry
+from pandas_dp.session import alone
 from support.frames import people
 people().dp.protect(epsilon=1, ledger={ledger!r})
 held, done = threading.Event(), threading.Event()
 def hold():
-    with registry.lock:
+    with alone.lock:
         held.set()
         done.wait()
 threading.Thread(target=hold).start()

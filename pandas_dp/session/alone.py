@@ -1,0 +1,60 @@
+"""Whose a frame is, and which budgets there are, is looked up and acted on by one thread at a time, once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pandas_dp.core.gate import check_outside
+from pandas_dp.errors import PandasDPError
+
+lock = threading.RLock()
+_here = threading.local()
+
+
+def _new_lock() -> None:
+    """A child of a fork must not wait for a thread that it does not have."""
+    global lock
+    lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
+
+
+def check_alone() -> None:
+    """Refuse what comes in the middle of an opening by its own thread, and what a user's function calls.
+
+    Raises
+    ------
+    PandasDPError
+    """
+    check_outside()  # whether a user's function calls it may depend on a row, and would show
+    if getattr(_here, "busy", False):
+        raise PandasDPError(
+            "pandas_dp was called in the middle of opening a budget, by the handler of a signal or a finalizer: open, join and "
+            "ask before or after it"
+        )
+
+
+@contextmanager
+def opening() -> Iterator[None]:
+    """While a budget is opened or joined, other threads wait, and what comes in the middle of this one is refused.
+
+    For all inputs: between the look whose a frame is, or which budgets there are, and what follows from it, nobody in this
+    process changes the answer. The handler of a signal and a finalizer run in the thread that holds the lock, which would let
+    them in; the mark does not.
+
+    Raises
+    ------
+    PandasDPError
+    """
+    check_alone()
+    try:
+        _here.busy = True
+        with lock:
+            yield
+    finally:
+        _here.busy = False

@@ -1,0 +1,164 @@
+"""A function of blocks that takes the protected table for its block gave exact numbers at no price: ``df`` for ``d``."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError
+from tests.support.frames import fresh, refused
+
+PUBLIC = pd.DataFrame({"pay": [1.0, 2.0]})
+
+
+def table() -> pd.DataFrame:
+    frame = pd.DataFrame({"pay": [50.0] * 400, "g": ["a", "b"] * 200})
+    frame.dp.protect(epsilon=100, name=fresh())
+    return frame
+
+
+df = table()
+pay = df["pay"]
+made = df.assign(more=1)
+steps = df.dp.query("pay > 10")
+listed, by_name = [PUBLIC, df], {"one": df}
+priced = df.dp(epsilon=1)
+
+
+def helper(block):
+    return float(df["pay"].max())
+
+
+def deeper(block):
+    return helper(block)
+
+
+def with_default(block, other=df):
+    return float(other["pay"].max())
+
+
+def with_keyword(block, *, other=pay):
+    return float(other.max())
+
+
+def of_a_table(other, block):
+    return float(other["pay"].max())
+
+
+class Model:
+    def __init__(self, other):
+        self.other = other
+
+    def predict(self, block):
+        return float(self.other["pay"].max())
+
+    def __call__(self, block):
+        return self.predict(block)
+
+
+class OfGlobal:
+    def __call__(self, block):
+        return float(df["pay"].max())
+
+
+@functools.lru_cache
+def remembered(block):
+    return float(df["pay"].max())
+
+
+def closed_over(other):
+    def largest(block):
+        return float(other["pay"].max())
+
+    return largest
+
+
+WAYS = {
+    "a global": lambda block: float(df["pay"].max()),
+    "a column": lambda block: float(pay.max()),
+    "what pandas made of it": lambda block: float(made["pay"].max()),
+    "what a step made of it": lambda block: float(steps["pay"].max()),
+    "in a list": lambda block: float(listed[1]["pay"].max()),
+    "in a dict": lambda block: float(by_name["one"]["pay"].max()),
+    "a comprehension": lambda block: max(float(df["pay"].max()) for _ in range(2)),
+    "a function within": lambda block: (lambda: float(df["pay"].max()))(),
+    "a helper": lambda block: helper(block),
+    "a helper's helper": deeper,
+    "a default": with_default,
+    "a default by name": with_keyword,
+    "a closure": closed_over(df),
+    "a partial": functools.partial(of_a_table, df),
+    "a partial by name": functools.partial(of_a_table, other=df),
+    "a method": Model(df).predict,
+    "an object that is called": Model(df),
+    "whose code uses a global": OfGlobal(),
+    "a function that remembers": remembered,
+    "numpy's vectorize": np.vectorize(lambda block: float(df["pay"].max())),
+}
+QUESTIONS = {
+    "one": lambda d, f: d.sample_and_aggregate(f, bounds=(0, 100), blocks=20),
+    "groups": lambda d, f: d.groupby("g", keys=["a", "b"]).sample_and_aggregate(f, bounds=(0, 100), blocks=5),
+    "votes": lambda d, f: d.sample_and_aggregate(f, keys=["a", "b"], aggregator="vote", blocks=20),
+    "preview": lambda d, f: df.dp.preview(epsilon=1).sample_and_aggregate(f, bounds=(0, 100), blocks=20),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_function_that_uses_a_protected_table_is_refused(monkeypatch, way):
+    with refused(monkeypatch, df, ArgumentTypeError, "beside its argument.*Use the argument alone, lambda block:"):
+        QUESTIONS["one"](df.dp(epsilon=1), WAYS[way])
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_that_takes_a_function_refuses_it(monkeypatch, question):
+    with refused(monkeypatch, df, ArgumentTypeError, "the protected table or column 'df' beside"):
+        QUESTIONS[question](df.dp(epsilon=1), WAYS["a global"])
+
+
+def test_a_score_is_refused_too(monkeypatch):
+    with refused(monkeypatch, df, ArgumentTypeError, "score uses the protected table or column 'df' beside"):
+        df.dp(epsilon=1).select([1, 2], score=lambda block, one: float(df["pay"].max()), sensitivity=1)
+
+
+def test_a_table_whose_mark_is_gone_is_known_as_the_object_that_it_is(monkeypatch):
+    bare = table()
+    bare.attrs.clear()
+    with refused(monkeypatch, df, ArgumentTypeError, "beside its argument"):
+        QUESTIONS["one"](df.dp(epsilon=1), lambda block: float(bare["pay"].max()))
+
+
+def test_other_tables_answers_and_names_of_columns_are_no_fault():
+    """A global of the name of a column, an attribute of that name, public tables, releases, and what asks a question."""
+    one, answer = table(), table().dp(epsilon=1).groupby("g", keys=["a", "b"])["pay"].mean(bounds=(0, 100))
+
+    def fine(block):
+        block = block.assign(made=block.pay * float(answer["a"]) / float(answer["a"]))  # attributes: `pay` is a global
+        return float(min(block["made"].mean(), PUBLIC["pay"].sum() * 1000))
+
+    def local(block):
+        df = block
+        return float(df["pay"].mean())
+
+    ask = one.dp(epsilon=10, fresh=True)
+    for function in (fine, local, Model(PUBLIC).predict, functools.partial(of_a_table, PUBLIC), np.mean, "pay".__eq__):
+        try:
+            ask.sample_and_aggregate(function, bounds=(0, 100), blocks=20)
+        except pandas_dp.PandasDPError as error:
+            assert "beside its argument" not in str(error), function  # noqa: PT017 - others may be refused as no number
+    with pytest.raises(ArgumentTypeError, match="asks a question of its own"):
+        ask.sample_and_aggregate(lambda block: float(priced.count()), bounds=(0, 100), blocks=20)
+
+
+def test_the_exact_maximum_is_not_given_away():
+    for last in (50.0, 5000.0):
+        frame = pd.DataFrame({"pay": [50.0] * 999 + [last]})
+        frame.dp.protect(epsilon=100, name=fresh())
+        with pytest.raises(ArgumentTypeError, match="'frame'"):
+            frame.dp(epsilon=0.2).sample_and_aggregate(
+                lambda d, frame=frame: frame["pay"].max(), bounds=(0, 10_000), blocks=200, aggregator="median"
+            )
+        assert frame.dp.session.spent == "epsilon=0"
