@@ -182,7 +182,7 @@ def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) ->
 
 def plain(key: Any, kind: Kind) -> Hashable:
     """Return one key as a plain hashable value of the column's kind."""
-    if type(key) is str and kind.name == "key":
+    if (type(key) is str and kind.name == "key") or (type(key) is int and kind.name not in ("datetime", "timedelta")):
         return key
     key = python(key)
     try:
