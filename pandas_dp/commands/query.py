@@ -12,6 +12,7 @@ from pandas_dp.commands import data_files
 from pandas_dp.commands.dry_run import rehearse, typed
 from pandas_dp.commands.exits import CODES, DONE, DRY, told
 from pandas_dp.commands.plans import UNIT, BudgetTerms, check_text, existing_ledger, refuse_in_code
+from pandas_dp.commands.stopping import finishing
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import exact_number
@@ -106,9 +107,10 @@ def run(options: argparse.Namespace) -> int:
     ledger = existing_ledger(options.ledger)
     again = version is None and ledger is not None and ledger.budget(terms.name) is not None
     terms.protect(frame, schema, *where)
-    release = query(frame)
-    # JSON that every terminal and pipe can write
-    print(json.dumps(json.loads(release.to_json())) if options.json else repr(release))
+    with finishing():  # the answer is paid, so it is printed
+        release = query(frame)
+        # JSON that every terminal and pipe can write
+        print(json.dumps(json.loads(release.to_json())) if options.json else repr(release), flush=True)
     if again:
         told(ANOTHER.format(name=terms.name), DONE)
     return DONE
