@@ -17,6 +17,7 @@ from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
+from pandas_dp.facts.progress import shown
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.json_values import read_decimal
 from pandas_dp.queries.texts import EXAMPLE, read_query
@@ -103,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         print(in_shell(repr(seen.questions[0].preview)))
         return DONE if seen.paid else DRY
-    frame = data_files.same_frame(options.data, schema, empty)
+    with shown("reads the table"):
+        frame = data_files.same_frame(options.data, schema, empty)
     ledger = existing_ledger(options.ledger)
     again = version is None and ledger is not None and ledger.budget(terms.name) is not None
     terms.protect(frame, schema, *where)

@@ -23,6 +23,7 @@ from pandas_dp.commands.one_job import one_job
 from pandas_dp.commands.plans import PipelinePlan, check_text
 from pandas_dp.commands.stopping import finishing
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
+from pandas_dp.facts.progress import shown
 from pandas_dp.release.base import Release
 from pandas_dp.session.session import Session
 
@@ -83,7 +84,8 @@ def run(options: argparse.Namespace) -> int:
     with one_job(options.ledger, plan.table, str(version)):
         files = AnswerFiles(options.out, options.format, facts)
         files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
-        frame = data_files.same_frame(options.data, plan.schema, empty)
+        with shown("reads the table"):
+            frame = data_files.same_frame(options.data, plan.schema, empty)
         session = plan.terms.protect(frame, plan.schema, *where)
         files.set_aside([question.name for question in seen.questions])
         progress = sys.stderr.isatty() if options.progress is None else options.progress
@@ -136,7 +138,7 @@ def _lost(session: Session) -> str:
     if not (count := len(unanswered(ledger, name))):
         return ""
     line = f"pandas-dp ledger extend {shlex.quote(str(ledger.path))} --name {shlex.quote(name)} --to ... --reason ..."
-    return f". {UNANSWERED.format(count=count)}. If the plan is to be finished, raise the total on record and in the plan: {line}"
+    return f". {UNANSWERED.format(count=count)}. To finish the plan, raise the total on record and in the plan: {line}"
 
 
 def _asked(question: Foreseen, frame: pd.DataFrame) -> tuple[Release, bool]:

@@ -27,6 +27,7 @@ from pandas_dp.engines.cells import Foreign, copied, forms, shallow
 from pandas_dp.engines.encode import MISSING, NANOSECONDS, ArrowValues, Coded, Numbers, Stored, stored
 from pandas_dp.engines.numeric import dense, hashable_floats
 from pandas_dp.facts.kinds import NEAR, is_missing, kind_or_none
+from pandas_dp.facts.progress import tell
 
 T = TypeVar("T")
 Found = tuple[NDArray[np.int64], int, Names]
@@ -259,6 +260,7 @@ class PandasView:
         empty: int | None = None  # place of the first block without rows
         start = end = -1  # of the rows that are rebuilt together
         for place, (first, last) in enumerate(pairwise(edges)):
+            tell(f"runs your function: block {place + 1:,} of {blocks:,}")  # also of one without rows
             if first == last and empty is not None:
                 results.append(results[empty])
                 continue

@@ -24,6 +24,7 @@ from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, PandasDPError, did_you_mean
+from pandas_dp.facts import progress
 from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
 from pandas_dp.facts.public_only import mark_of
@@ -263,7 +264,8 @@ class Session:
                 return shown(self._wrap(answer, query, table, request.unit, request.price)).to_json()
 
             request = replace(request, told=told)
-        given = gate.release(request)
+        with progress.shown(f"answers {query}"):
+            given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
