@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import __version__
-from pandas_dp.commands import data_files
+from pandas_dp.commands import csv_form, data_files
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, told
@@ -57,6 +57,7 @@ def add(commands: Any) -> None:
         action=argparse.BooleanOptionalAction,
         help="a line on stderr for each question (default: on a terminal)",
     )
+    csv_form.add(run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
                 "the content needs a version, so that a job that is started again pays nothing: [table] version = "
                 f'"2026-11-28" in the plan, or {LINE}'
             )
-    where = (options.ledger, plan.table, version)
-    empty = data_files.empty_frame(options.data, plan.schema)
+    where, written = (options.ledger, plan.table, version), csv_form.CsvForm.of(options)
+    empty = data_files.empty_frame(options.data, plan.schema, written)
     with data_files.dtypes_told(options.data):
         seen = rehearse(plan.terms, empty, plan.schema, where, plan.priced, options.rows)
     if options.dry_run:
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         files = AnswerFiles(options.out, options.format, facts)
         files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
         with shown("reads the table"):
-            frame = data_files.same_frame(options.data, plan.schema, empty)
+            frame = data_files.same_frame(options.data, plan.schema, empty, written)
         session = plan.terms.protect(frame, plan.schema, *where)
         files.set_aside([question.name for question in seen.questions])
         progress = sys.stderr.isatty() if options.progress is None else options.progress
