@@ -1,4 +1,4 @@
-"""What a call costs whatever the number of rows: calls on ten rows, ledgers in files, long sessions, and the import."""
+"""What calls cost whatever the number of rows: on ten rows, with ledgers in files, late in a session, by block; the import."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import astuple
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.made_tables import SIZES, STATES, make, protect
 from benchmarks.questions import MONEY, TENS, YEARS
 from benchmarks.rows import Row
-from benchmarks.timing import Call, Cost, clock, per_call
+from benchmarks.timing import Call, Cost, clock, least, per_call
 
 TEN = 10
 MEMORY_BACKED = Path("/dev/shm")
@@ -35,6 +36,8 @@ def measure(wanted: Callable[[str], bool], calls: int, quick: bool) -> Iterator[
     yield from _ledgers(wanted, 20 if quick else 300)
     if wanted("last call over first"):
         yield _last_over_first(calls, 20 if quick else 500)
+    if wanted("sample_and_aggregate, a block"):
+        yield _blocks(200 if quick else 20_000)
     if wanted("import pandas_dp"):
         yield from _import(1 if quick else 5)
 
@@ -112,6 +115,22 @@ def _last_over_first(calls: int, batch: int) -> Row:
     late, early = min(cost[0] for cost in costs), min(cost[1] for cost in costs)
     return Row("fixed", "last call over first", "warm", calls, late / early, "x", "first calls of a session", 1.2, True,
         {"cpu_ms": late * 1e3, "first_cpu_ms": early * 1e3})  # fmt: skip
+
+
+def _blocks(blocks: int) -> Row:
+    """CPU time of a function of many blocks of ten rows, by sample and aggregate over a plain loop over groups."""
+    df = make("rows", 10 * blocks)
+    group = np.random.default_rng(3).integers(0, blocks, len(df))
+    function = lambda block: block["income"].median()  # noqa: E731
+    ask = df.dp(epsilon=1, fresh=True)
+    calls = (
+        lambda: ask.sample_and_aggregate(function, bounds=MONEY, blocks=blocks, aggregator="median"),
+        lambda: [function(block) for _, block in df.groupby(group)],
+    )
+    ours, plain = (least([clock(call) for _ in range(2)]) for call in calls)
+    ratio = ours.cpu / plain.cpu
+    return Row("fixed", "sample_and_aggregate, a block", "warm", blocks, ratio, "x", "a loop over groups", 5, True,
+        {"cpu_ms": ours.cpu / blocks * 1e3, "wall_ms": ours.wall / blocks * 1e3})  # fmt: skip
 
 
 def _import(times: int) -> Iterator[Row]:

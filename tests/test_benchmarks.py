@@ -91,7 +91,7 @@ def test_the_other_parts(tmp_path):
     )
     fixed = names(kept, "fixed")
     assert {f"ten rows: {name}" for name in ("count", "sum", "mean", "median", "mode", "top_k", "best_price")} <= fixed
-    assert {"ledger on disk", "last call over first", "import pandas_dp"} <= fixed
+    assert {"ledger on disk", "last call over first", "sample_and_aggregate, a block", "import pandas_dp"} <= fixed
     noise = names(kept, "noise")
     assert {f"discrete {law}, scale 1e{k}" for law in ("Laplace", "Gaussian") for k in (-3, 0, 3, 6, 9, 12)} <= noise
     assert {"permute-and-flip, alike", "noise of many bins", "histogram of many bins"} <= noise

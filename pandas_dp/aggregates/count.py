@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,7 @@ class CountBy(Counts):
 
         If they are it is said with 95 % or more; falsely, where one part has twice the rows that are asked for, with 1 or 2 %.
         """
-        counts = [count for count, wanted in zip(noisy, listed(self.by), strict=True) if wanted]
+        counts = [*compress(noisy, listed(self.by).tolist())]
         if max(counts) > noise.half_width(1 - 0.05 / len(counts)):
             return ()
         factors = self.by.factors if isinstance(self.by, Cross) else (self.by,)

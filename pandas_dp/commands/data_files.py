@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.commands.csv_form import PLAIN, CsvForm
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema
@@ -33,7 +34,7 @@ CSV_DTYPES = "'float64', 'Int64', 'boolean', 'datetime64[us]' or 'str'"
 UNREADABLE = "the data file cannot be read as {format}; nothing was charged"
 
 
-def empty_frame(path: str, schema: Schema) -> pd.DataFrame:
+def empty_frame(path: str, schema: Schema, written: CsvForm = PLAIN) -> pd.DataFrame:
     """Return the columns of a file without a row: of Parquet and Feather the schema is read, of CSV the first line.
 
     Raises
@@ -45,7 +46,7 @@ def empty_frame(path: str, schema: Schema) -> pd.DataFrame:
     """
     form = _format(path)
     if form == "csv":
-        names = _guarded(form, lambda: _names(path))
+        names = _guarded(form, lambda: _names(path, written))
         return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in names})
     frame: pd.DataFrame = _guarded(form, lambda: _columns(_schema(path, form)))
     if frame.columns.empty:
@@ -55,21 +56,21 @@ def empty_frame(path: str, schema: Schema) -> pd.DataFrame:
     return frame
 
 
-def whole_frame(path: str, schema: Schema) -> pd.DataFrame:
+def whole_frame(path: str, schema: Schema, written: CsvForm = PLAIN) -> pd.DataFrame:
     """Return all rows of a file, on a plain index, with the dtypes of `empty_frame`."""
-    form, empty = _format(path), empty_frame(path, schema)
-    frame: pd.DataFrame = _guarded(form, lambda: (_csv if form == "csv" else _arrow)(path, empty))
+    form, empty = _format(path), empty_frame(path, schema, written)
+    frame: pd.DataFrame = _guarded(form, lambda: _csv(path, empty, written) if form == "csv" else _arrow(path, empty))
     return frame
 
 
-def same_frame(path: str, schema: Schema, empty: pd.DataFrame) -> pd.DataFrame:
+def same_frame(path: str, schema: Schema, empty: pd.DataFrame, written: CsvForm = PLAIN) -> pd.DataFrame:
     """Return all rows of a file that still has the columns of `empty`, which were looked at before.
 
     Raises
     ------
     DataFileError
     """
-    frame = whole_frame(path, schema)
+    frame = whole_frame(path, schema, written)
     if not frame.dtypes.equals(empty.dtypes):
         raise DataFileError("the data file was replaced while it was read; nothing was charged: run it again")
     return frame
@@ -141,39 +142,39 @@ def _arrow(path: str, empty: pd.DataFrame) -> pd.DataFrame:
     return as_declared(parquet.read_table(path, columns=[*empty.columns], partitioning=None, read_dictionary=coded))
 
 
-def _csv(path: str, empty: pd.DataFrame) -> pd.DataFrame:
+def _csv(path: str, empty: pd.DataFrame, written: CsvForm) -> pd.DataFrame:
     """The rows of a CSV file: each line by itself is one."""
     parts = [empty]
-    with contextlib.closing(_lines(path)) as lines:
+    with contextlib.closing(_lines(path, written)) as lines:
         next(lines)  # the names
-        while held := [_row(line, len(empty.columns)) for line in islice(lines, LINES)]:
+        while held := [_row(line, len(empty.columns), written.sep) for line in islice(lines, LINES)]:
             text = pd.DataFrame(
                 {place: pd.Series(cells, dtype="str") for place, cells in enumerate(zip(*held, strict=True))}
             )
             text.columns = empty.columns
-            parts.append(fitted(text.mask(text.isin(NONE)), empty))
+            parts.append(fitted(written.plain(text.mask(text.isin(NONE)), empty), empty))
     return pd.concat(parts, ignore_index=True)
 
 
-def _lines(path: str) -> Generator[str]:
+def _lines(path: str, written: CsvForm) -> Generator[str]:
     """Lines of a file that are not blank; bytes that are no text stand as marks in it."""
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
+    with open(path, encoding=written.encoding, errors="replace") as file:
         yield from (line for line in file if line.strip())
 
 
-def _names(path: str) -> list[str]:
+def _names(path: str, written: CsvForm) -> list[str]:
     """The names in the first line, as pandas makes them."""
-    first = next(_lines(path))
-    return list(pd.read_csv(io.StringIO(first), dtype=str, nrows=0, index_col=False).columns)
+    first = next(_lines(path, written))
+    return list(pd.read_csv(io.StringIO(first), sep=written.sep, dtype=str, nrows=0, index_col=False).columns)
 
 
-def _row(line: str, width: int) -> list[str]:
+def _row(line: str, width: int, sep: str) -> list[str]:
     """Cells of a line: those that it lacks are missing, and all where it has too many, as nobody knows which is which.
 
     Quotes end with the line: were a line break in them text, an open one would take the rows below for its own.
     """
     try:
-        cells = next(csv.reader([line]))
+        cells = next(csv.reader([line], delimiter=sep))
     except csv.Error:  # a cell longer than there are
         cells = []
     cells = cells if len(cells) <= width else []

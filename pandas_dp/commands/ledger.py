@@ -1,4 +1,4 @@
-"""``pandas-dp ledger show|verify|export|report|backup|restore FILE``: a ledger file, for its owner."""
+"""``pandas-dp ledger show|verify|export|report|extend|backup|restore FILE``: a ledger file, for its owner."""
 
 from __future__ import annotations
 
@@ -11,26 +11,36 @@ from typing import Any
 
 from pandas_dp.books import budget_words, odometer
 from pandas_dp.books.report import report
+from pandas_dp.books.views import PART
 from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, open_ledger
+from pandas_dp.core.ledger_reading import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, LedgerError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError
 from pandas_dp.facts import numbers
 from pandas_dp.queries.json_values import read_decimal
 from pandas_dp.release import summary
 from pandas_dp.release.text import protected
 from pandas_dp.session import ledger_files
 
+UNANSWERED = (
+    "{count:,} charged without an answer (the process ended before it was stored, or the question failed, or is under way): "
+    "asked again, each is charged again"
+)
+
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
-    ledger = commands.add_parser("ledger", help="show, verify, export, report or back up the books of a ledger file")
+    ledger = commands.add_parser(
+        "ledger", help="show, verify, export, report, extend or back up the books of a ledger file"
+    )
     what = ledger.add_subparsers(dest="what", required=True)
     texts = {
         "show": "every budget: what it protects, spent and left",
         "verify": "read everything and check that nothing was changed; exit code 1 if something was",
         "export": "every entry as one line of JSON, with what was answered",
         "report": "the certificate, a page of HTML; or a statement (.json), or an entry for the registry (.yaml)",
+        "extend": "raise the total of a budget, on record; sound where released answers did not decide on it",
         "backup": "a whole copy under a new name; nothing can be charged to it until it is restored",
         "restore": "go on with a back-up or an older copy, and charge what was answered after it was made",
     }
@@ -44,6 +54,10 @@ def add(commands: Any) -> None:
         "--about", metavar="about.toml", help="what only the owner knows, for a statement or an entry"
     )
     made["report"].add_argument("--values", action="store_true", help="the released answers, in a statement")
+    made["extend"].add_argument("--name", required=True, help="the budget")
+    made["extend"].add_argument("--to", metavar="EPSILON", help="the new total, not what is added to it")
+    made["extend"].add_argument("--to-delta", metavar="DELTA", help="the new total delta")
+    made["extend"].add_argument("--reason", required=True, help="why; it stands in the ledger")
     made["backup"].add_argument("to", metavar="TO", help="the new file")
     spent = made["restore"].add_mutually_exclusive_group(required=True)
     since = "charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered"
@@ -74,6 +88,9 @@ def run(options: argparse.Namespace) -> int:
                 else page.encode("ascii", "xmlcharrefreplace").decode()
             )
             return DONE
+        if options.what == "extend":
+            print(_extended(ledger, options))
+            return DONE
         if options.what == "backup":
             ledger_files.backup(ledger, options.to)
             print(f"the back-up is written to {options.to}; nothing can be charged to it until it is restored")
@@ -98,7 +115,43 @@ def _shown(ledger: Ledger) -> Iterator[str]:
         yield f"  promise  {odometer.promise(rule, unit, state)}"
         yield f"  spent    {budget_words.spent(rule, state)}"
         yield f"  left     {budget_words.left(rule, state)}"
+        yield f"  spent    {rule.spent(state)}"
+        yield f"  left     {rule.left(state)}"
+        if count := len(unanswered(ledger, name)):
+            yield f"  lost     {UNANSWERED.format(count=count)}"
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
+
+
+def unanswered(ledger: Ledger, name: str) -> list[LedgerEntry]:
+    """Charges of a budget without an answer: the process ended between the two, or the question failed or is under way."""
+    told = ledger.shown(name)
+    asked = (entry for entry in ledger.entries(name) if entry.kind == "query" and entry.charge is not None)
+    return [entry for entry in asked if not entry.recorded and entry.sequence not in told]
+
+
+def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
+    """Raise a total, and say what is left."""
+    name, terms = options.name, ledger.budget(options.name)
+    if terms is None:
+        raise ArgumentValueError(f"the ledger knows no budget {name!r}; it has {', '.join(map(repr, ledger.heads()))}")
+    if options.to is None and options.to_delta is None:
+        raise ArgumentTypeError("extend needs the new total: --to 5, or --to-delta 1e-6")
+    to, to_delta = (
+        _decimal(typed, f"--{term}") for term, typed in (("to", options.to), ("to-delta", options.to_delta))
+    )
+    old, unit = terms
+    budget = odometer.extended(old, to, to_delta, options.reason, ledger.entries(name), PART in name)
+    if budget != old:
+        ledger.amend(name, budget, unit, f"extend: {options.reason}")
+    rule, state = ledger.rule(name), ledger.state(name)
+    return f"{name}: {odometer.promise(rule, unit, state)}; spent {rule.spent(state)}; left {rule.left(state)}"
+
+
+def _decimal(typed: str | None, option: str) -> Any:
+    try:
+        return None if typed is None else read_decimal(typed)
+    except (ValueError, ArithmeticError):
+        raise ArgumentTypeError(f"{option} needs a number: {option} 5") from None
 
 
 def _since(typed: list[str]) -> tuple[PrivacyLoss, str]:

@@ -8,14 +8,16 @@ import re
 import shlex
 from typing import Any
 
-from pandas_dp.commands import data_files
+from pandas_dp.commands import csv_form, data_files
 from pandas_dp.commands.dry_run import rehearse, typed
 from pandas_dp.commands.exits import CODES, DONE, DRY, told
 from pandas_dp.commands.plans import UNIT, BudgetTerms, check_text, existing_ledger, refuse_in_code
+from pandas_dp.commands.stopping import finishing
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
+from pandas_dp.facts.progress import shown
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.json_values import read_decimal
 from pandas_dp.queries.texts import EXAMPLE, read_query
@@ -78,6 +80,7 @@ def add(commands: Any) -> None:
     query.add_argument("--dry-run", action="store_true", help="only show cost and error: reads no row, charges nothing")
     query.add_argument("--rows", type=int, help="about how many rows there are, for the error that --dry-run shows")
     query.add_argument("--json", action="store_true", help="print the answer with all that is known of it as JSON")
+    csv_form.add(query)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,21 +97,23 @@ def run(options: argparse.Namespace) -> int:
     schema = Schema({}) if options.schema is None else Schema.from_toml(options.schema)
     table = terms.name if options.table is None else check_text(options.table, "--table")
     version = None if options.version is None else check_text(options.version, "--version")
-    where = (options.ledger, table, version)
-    empty = data_files.empty_frame(options.data, schema)
+    where, written = (options.ledger, table, version), csv_form.CsvForm.of(options)
+    empty = data_files.empty_frame(options.data, schema, written)
 
     with data_files.dtypes_told(options.data):
         seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows)
     if options.dry_run:
         print(in_shell(repr(seen.questions[0].preview)))
         return DONE if seen.paid else DRY
-    frame = data_files.same_frame(options.data, schema, empty)
+    with shown("reads the table"):
+        frame = data_files.same_frame(options.data, schema, empty, written)
     ledger = existing_ledger(options.ledger)
     again = version is None and ledger is not None and ledger.budget(terms.name) is not None
     terms.protect(frame, schema, *where)
-    release = query(frame)
-    # JSON that every terminal and pipe can write
-    print(json.dumps(json.loads(release.to_json())) if options.json else repr(release))
+    with finishing():  # the answer is paid, so it is printed
+        release = query(frame)
+        # JSON that every terminal and pipe can write
+        print(json.dumps(json.loads(release.to_json())) if options.json else repr(release), flush=True)
     if again:
         told(ANOTHER.format(name=terms.name), DONE)
     return DONE

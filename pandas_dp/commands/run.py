@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import signal
 import sys
+from collections.abc import Callable
 from importlib.resources import files
 from textwrap import indent
 from typing import Any
@@ -11,13 +14,16 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import __version__
-from pandas_dp.commands import data_files
+from pandas_dp.commands import csv_form, data_files
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
-from pandas_dp.commands.exits import CODES, DONE, DRY, told
+from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, told
+from pandas_dp.commands.ledger import UNANSWERED, unanswered
 from pandas_dp.commands.one_job import one_job
 from pandas_dp.commands.plans import PipelinePlan, check_text
+from pandas_dp.commands.stopping import finishing
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
+from pandas_dp.facts.progress import shown
 from pandas_dp.release.base import Release
 from pandas_dp.session.session import Session
 
@@ -51,6 +57,7 @@ def add(commands: Any) -> None:
         action=argparse.BooleanOptionalAction,
         help="a line on stderr for each question (default: on a terminal)",
     )
+    csv_form.add(run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
                 "the content needs a version, so that a job that is started again pays nothing: [table] version = "
                 f'"2026-11-28" in the plan, or {LINE}'
             )
-    where = (options.ledger, plan.table, version)
-    empty = data_files.empty_frame(options.data, plan.schema)
+    where, written = (options.ledger, plan.table, version), csv_form.CsvForm.of(options)
+    empty = data_files.empty_frame(options.data, plan.schema, written)
     with data_files.dtypes_told(options.data):
         seen = rehearse(plan.terms, empty, plan.schema, where, plan.priced, options.rows)
     if options.dry_run:
@@ -78,15 +85,24 @@ def run(options: argparse.Namespace) -> int:
     with one_job(options.ledger, plan.table, str(version)):
         files = AnswerFiles(options.out, options.format, facts)
         files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
-        frame = data_files.same_frame(options.data, plan.schema, empty)
+        with shown("reads the table"):
+            frame = data_files.same_frame(options.data, plan.schema, empty, written)
         session = plan.terms.protect(frame, plan.schema, *where)
         files.set_aside([question.name for question in seen.questions])
         progress = sys.stderr.isatty() if options.progress is None else options.progress
-        return _in_order(seen, frame, session, files, progress)
+        with finishing() as stopped:
+            return _in_order(seen, frame, session, files, progress, stopped)
 
 
-def _in_order(seen: Rehearsal, frame: pd.DataFrame, session: Session, files: AnswerFiles, progress: bool) -> int:
-    """Ask the questions one after another, and write each answer before the next is asked."""
+def _in_order(
+    seen: Rehearsal,
+    frame: pd.DataFrame,
+    session: Session,
+    files: AnswerFiles,
+    progress: bool,
+    stopped: Callable[[], int | None],
+) -> int:
+    """Ask the questions one after another, and write each answer before the next is asked, or the job stops."""
 
     def index(complete: bool) -> None:
         files.index(complete=complete, spent=str(session.spent), left=str(session.left))
@@ -94,6 +110,9 @@ def _in_order(seen: Rehearsal, frame: pd.DataFrame, session: Session, files: Ans
     many = len(seen.questions)
     index(False)
     for place, question in enumerate(seen.questions, 1):
+        if (number := stopped()) is not None:
+            name, done = signal.Signals(number).name, f"{place - 1} of {many} answers are written"
+            return told(f"stopped by {name} between two questions; {done}: the same command goes on", STOPPED + number)
         if progress:
             print(f"{place}/{many} {question.name}", file=sys.stderr, flush=True)
         try:
@@ -102,7 +121,7 @@ def _in_order(seen: Rehearsal, frame: pd.DataFrame, session: Session, files: Ans
             written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
             return told(
                 f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
-                f"{error.fits}. {written}",
+                f"{error.fits}. {written}{_lost(session)}",
                 DRY,
             )
         files.add(question.name, release, stored)
@@ -112,6 +131,15 @@ def _in_order(seen: Rehearsal, frame: pd.DataFrame, session: Session, files: Ans
         print(f"removed {files.removed} file{'s' * (files.removed != 1)} that a killed job had begun to write")
     print(f"{many} answer{'s' * (many != 1)}; spent {session.spent}; left {session.left}")
     return DONE
+
+
+def _lost(session: Session) -> str:
+    """Say that some of the budget was paid for nothing, and how its owner goes on."""
+    ledger, name = session._ledger, session.name
+    if not (count := len(unanswered(ledger, name))):
+        return ""
+    line = f"pandas-dp ledger extend {shlex.quote(str(ledger.path))} --name {shlex.quote(name)} --to ... --reason ..."
+    return f". {UNANSWERED.format(count=count)}. To finish the plan, raise the total on record and in the plan: {line}"
 
 
 def _asked(question: Foreseen, frame: pd.DataFrame) -> tuple[Release, bool]:

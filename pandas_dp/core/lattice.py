@@ -292,6 +292,7 @@ def present_mask(values: NDArray[np.generic], present: NDArray[np.bool_] | None)
     return present
 
 
+@lru_cache
 def integer_info(dtype: np.dtype[Any]) -> np.iinfo[Any]:
     """Limits of an integer dtype; bool is uint8."""
     return np.iinfo(np.uint8 if dtype.kind == "b" else dtype)

@@ -266,11 +266,7 @@ def _listed(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: Codes
 
 
 def _decide(
-    values: NDArray[np.generic],
-    lattice: Lattice,
-    cut_at: NDArray[np.generic],
-    sides: Codes,
-    compare: np.ufunc,
+    values: NDArray[np.generic], lattice: Lattice, cut_at: NDArray[np.generic], sides: Codes, compare: np.ufunc
 ) -> Codes:
     """One comparison for each row, with the one cut that its offset leaves in doubt.
 

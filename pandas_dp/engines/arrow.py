@@ -35,7 +35,7 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, plain)
 
 
-def places_in(listed: list[Any], column: pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[np.signedinteger[Any]]:
+def places_in(listed: pa.Array, column: pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[np.signedinteger[Any]]:
     """Place of each value in a list that ends with null, -1 where it is not there, shape (rows,).
 
     Dictionaries that are together no longer than the column are all that is looked up.
@@ -43,7 +43,7 @@ def places_in(listed: list[Any], column: pa.ChunkedArray, dtype: np.dtype[Any]) 
     parts = [chunk.dictionary for chunk in column.chunks] if pa.types.is_dictionary(column.type) else []
     short = 0 < sum(map(len, parts)) <= len(column)
     looked = pa.chunked_array(parts) if short else decoded(column)
-    found = pc.index_in(looked, value_set=pa.array(listed, looked.type)).fill_null(-1)
+    found = pc.index_in(looked, value_set=listed).fill_null(-1)
     codes: NDArray[np.signedinteger[Any]] = found.to_numpy().astype(dtype)  # narrow: they are kept
     if not short:
         return codes

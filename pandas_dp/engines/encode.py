@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ NO_KEY, MISSING = -1, -2  # positions of a value that is not listed, and of none
 UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 is a missing one
 SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
-NUMBERS = (numbers.Real, Decimal, np.bool_)
+NUMBERS = (int, float, numbers.Real, Decimal, np.bool_)
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -160,13 +160,11 @@ class Numbers:
 
         Here codes are positions.
         """
-        listed = _first_places(map(self._number, keys))
         values = hashable_floats(self.values)
-        found = np.array(sorted(listed), dtype=values.dtype)  # shape (keys that the column can hold,)
-        places = np.array([*(listed[number] for number in sorted(listed)), NO_KEY], dtype=_position_dtype(keys))
-        position = match(values, found, places)
+        found, places = _rising(keys, frozenset(map(type, keys)), self.values.dtype, self.kind, self.unit)
+        position = match(values, found.to_numpy(), places)
         if position is None:
-            position = places.take(pd.Index(found).get_indexer(values), mode="wrap")
+            position = places.take(found.get_indexer(values), mode="wrap")
         present = self.present()
         if present is not None:
             np.copyto(position, MISSING, where=~present)
@@ -218,10 +216,8 @@ class ArrowValues:
 
     def coded(self, keys: Keys) -> tuple[Positions, Positions]:
         """Codes are places among the keys that the column can hold; see `Numbers`."""
-        listed = _first_places(map(self._scalar, keys))
-        # null is listed last, so that one look-up tells what is missing
-        codes = places_in([*listed, None], self.held, _position_dtype(keys))
-        return codes, np.array([NO_KEY, NO_KEY, *listed.values(), MISSING], dtype=np.intp)
+        listed, places = _in_arrow(keys, frozenset(map(type, keys)), self.held.type, self.kind)
+        return places_in(listed, self.held, _position_dtype(keys)), places
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Numbers`."""
@@ -303,6 +299,30 @@ class Coded:
 
 
 Stored = Numbers | ArrowValues | Coded  # one column in one of the three ways
+
+
+@lru_cache(maxsize=4)  # each batch of a scan asks for the same ones
+def _rising(
+    keys: Keys, types: frozenset[type], dtype: np.dtype[Any], kind: Kind, unit: str | None
+) -> tuple[Any, Positions]:
+    """An index of the keys that a column of numbers can hold, rising, and the place of each among all, then NO_KEY.
+
+    It follows from public facts alone. Equal keys of the same types are the same numbers.
+    """
+    column = Numbers(np.empty(0, dtype), None, kind, unit)
+    listed = _first_places(map(column._number, keys))
+    rising = sorted(listed)
+    found: Any = pd.Index(np.array(rising, dtype=hashable_floats(column.values).dtype))
+    return found, np.array([*map(listed.__getitem__, rising), NO_KEY], dtype=_position_dtype(keys))
+
+
+@lru_cache(maxsize=4)
+def _in_arrow(keys: Keys, types: frozenset[type], held: pa.DataType, kind: Kind) -> tuple[pa.Array, Positions]:
+    """The keys that a column of Arrow values can hold, and positions of their places from -2 on; see `_rising`."""
+    listed = _first_places(map(ArrowValues(pa.chunked_array([], held), kind)._scalar, keys))
+    plain = held.value_type if pa.types.is_dictionary(held) else held
+    # null is listed last, so that one look-up tells what is missing
+    return pa.array([*listed, None], plain), np.array([NO_KEY, NO_KEY, *listed.values(), MISSING], dtype=np.intp)
 
 
 def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.object_]]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.lattice import Lattice, integer_info
 
 Mask = NDArray[np.bool_]
 
@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 def as_dtype(dtype: np.dtype[Any], key: Any) -> float | None:
     """The number of a dtype that equals a key, or None; float dtypes round the key, as == does."""
     if dtype.kind != "f":
-        info = np.iinfo(dtype)
+        info = integer_info(dtype)
         whole = int(key)
         return whole if whole == key and info.min <= whole <= info.max else None
     wide = float(key)

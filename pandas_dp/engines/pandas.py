@@ -6,6 +6,7 @@ that are listed.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -26,12 +27,14 @@ from pandas_dp.engines.cells import Foreign, copied, forms, shallow
 from pandas_dp.engines.encode import MISSING, NANOSECONDS, ArrowValues, Coded, Numbers, Stored, stored
 from pandas_dp.engines.numeric import dense, hashable_floats
 from pandas_dp.facts.kinds import NEAR, is_missing, kind_or_none
+from pandas_dp.facts.progress import tell
 
 T = TypeVar("T")
 Found = tuple[NDArray[np.int64], int, Names]
 Places = NDArray[np.intp]
 # classes one by one: numpy counts durations among its integers
 NUMBERS = (int, float, bool, *(np.dtype(code).type for code in "?bhilqBHILQefdg"))
+TOGETHER = 1 << 13  # rows of blocks that are rebuilt at once, beside one block of more
 MOST_BITS = 1024  # of a whole number that is a key: at no setting does Python refuse to write it
 pa.array(map(chr, range(256)))  # Python has one object of each of these: all have their UTF-8 form from here on
 
@@ -252,17 +255,22 @@ class PandasView:
         """
         frame = self._frame if columns is None else self._frame[list(columns)]
         order = np.argsort(block, kind="stable")
-        edges = np.searchsorted(block[order], np.arange(blocks + 1))
+        edges = np.searchsorted(block[order], np.arange(blocks + 1)).tolist()
         results: list[Any] = []
         empty: int | None = None  # place of the first block without rows
-        for place, (first, last) in enumerate(pairwise(edges.tolist())):
+        start = end = -1  # of the rows that are rebuilt together
+        for place, (first, last) in enumerate(pairwise(edges)):
+            tell(f"runs your function: block {place + 1:,} of {blocks:,}")  # also of one without rows
             if first == last and empty is not None:
                 results.append(results[empty])
                 continue
             empty = place if first == last else empty
             results.append(None)
             with suppress(BaseException):  # whatever a row made the function raise, it counts as no result
-                results[place] = function(_rebuilt(frame, order[first:last]))
+                if last > end:
+                    until = max(last, edges[bisect_right(edges, first + TOGETHER) - 1])
+                    rebuilt, start, end = _rebuilt(frame, order[first:until]), first, until
+                results[place] = function(_apart(rebuilt, first - start, last - start))
             stop()
         return results
 
@@ -270,10 +278,20 @@ class PandasView:
 def _rebuilt(frame: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
     """A deep copy of some rows that carries nothing of the others: no labels, attrs, categories, dtypes or shared objects.
 
-    For all cells it returns: a row whose cell made it fail would decide what a function of the whole table answers.
+    For all cells it returns: a row whose cell made it fail would decide what a function of the whole table answers. Each row
+    is rebuilt from its own cells alone, so those of many blocks are rebuilt together.
     """
-    columns = {name: _plain(column) for name, column in rows_at(frame, rows).items()}
-    return pd.DataFrame(columns, index=pd.RangeIndex(rows.size), copy=True)
+    rising = np.sort(rows)
+    columns = {name: _plain(column) for name, column in rows_at(frame, rising).items()}
+    rebuilt = pd.DataFrame(columns, index=pd.RangeIndex(rows.size), copy=True)
+    return rebuilt.take(np.searchsorted(rising, rows))
+
+
+def _apart(rebuilt: pd.DataFrame, first: int, last: int) -> pd.DataFrame:
+    """Rebuilt rows from one place to another, in memory of their own, with nothing of the rows around them."""
+    block = rebuilt.iloc[first:last].copy()
+    block.index, block.columns = pd.RangeIndex(last - first), rebuilt.columns.copy(deep=True)
+    return block
 
 
 def _plain(column: pd.Series[Any]) -> Any:
@@ -283,8 +301,8 @@ def _plain(column: pd.Series[Any]) -> Any:
         array, cells = column.array, [None] * len(column)
         if isinstance(array, pd.Categorical):
             codes, made = forms(array.remove_unused_categories())
-            own = [*(None if isinstance(form, Foreign) else _cell(form) for form in made), None, None]
-            cells = [own[code] for code in codes]
+            own = [*(None if isinstance(form, Foreign) else form for form in made), None, None]
+            cells = [_cell(own[code]) for code in codes]
         # of these one cell decides the class of all; at once, pandas makes floats of nested whole numbers where one is missing
         elif not isinstance(array, pd.arrays.IntervalArray | pd.arrays.SparseArray):
             cells = [*map(_cell, _read(array))]

@@ -182,7 +182,7 @@ def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) ->
 
 def plain(key: Any, kind: Kind) -> Hashable:
     """Return one key as a plain hashable value of the column's kind."""
-    if type(key) is str and kind.name == "key":
+    if (type(key) is str and kind.name == "key") or (type(key) is int and kind.name not in ("datetime", "timedelta")):
         return key
     key = python(key)
     try:
@@ -295,6 +295,10 @@ def _raw_edges(given: tuple[Any, ...], kind: Kind) -> tuple[int | float, ...]:
     if types == {int} and -(2**63) < min(given) <= max(given) < 2**63:
         return given
     # there may be millions, and a fraction of each takes ten times as long; NaN is in no range
+    if types == {float}:
+        floats = np.array(given) + 0.0  # no -0.0
+        if (np.abs(floats) < 2**53).all():
+            return tuple((floats.astype(np.int64) if (floats % 1 == 0).all() else floats).tolist())
     if types and types <= {int, float} and all(-(2**53) < edge < 2**53 for edge in given):
         whole = all(edge % 1 == 0 for edge in given)
         return tuple(map(int, given)) if whole else tuple(edge + 0.0 for edge in given)

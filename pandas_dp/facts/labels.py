@@ -103,5 +103,7 @@ def _rounded(values: tuple[Any, ...]) -> bool:
 def _in_one_unit(values: tuple[Any, ...]) -> list[Any]:
     """Dates of years that nanoseconds do not count make one dtype with others in microseconds."""
     stamps = [v for v in values if isinstance(v, pd.Timestamp)]
+    if not stamps:
+        return list(values)
     coarse = any(v.unit == "us" for v in stamps) and not any(v.nanosecond for v in stamps)
     return [v.as_unit("us") if coarse and isinstance(v, pd.Timestamp) else v for v in values]

@@ -26,7 +26,7 @@ from pandas_dp.questions.found_keys import finds
 from pandas_dp.questions.function_trial import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FrameRelease, SeriesRelease
 
 MOST_OUTPUTS = 1000  # of kmeans, centres times columns
 VOTE = "sample_and_aggregate(function, keys=['A', 'B'], aggregator='vote')"
@@ -47,7 +47,7 @@ class BlockQuestions(PreparedFrame):
         blocks: int | None = None,
         aggregator: str = "auto",
         error_bar: bool = True,
-    ) -> Release:
+    ) -> SeriesRelease:
         """Mean of a column in each listed group by sample and aggregate.
 
         Each group is split into random blocks and the block means are combined privately: by their median where groups
@@ -126,7 +126,7 @@ class BlockQuestions(PreparedFrame):
         widening: str = "tukey",
         rows: int | None = None,
         error_bar: bool = False,
-    ) -> Release:
+    ) -> Any:
         """One number, several, or one of listed keys that a function of yours computes from a table, by sample and aggregate.
 
         The rows are split into random blocks (all rows of a unit into one), the function runs on each block, and its
@@ -270,7 +270,7 @@ class BlockQuestions(PreparedFrame):
         blocks: int | None = None,
         aggregator: str = "auto",
         rows: int | None = None,
-    ) -> Release:
+    ) -> FrameRelease:
         """Centres of k clusters by sample and aggregate: k-means on each of many random blocks, combined privately.
 
         Parameters

@@ -29,7 +29,7 @@ from pandas_dp.facts.public_only import listed, python
 from pandas_dp.questions.found_keys import finds
 from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse
 from pandas_dp.questions.rows import PreparedFrame
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FloatRelease, SeriesRelease
 from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.steps.values import NUMERIC
@@ -46,7 +46,7 @@ class ChoiceQuestions(PreparedFrame):
 
     __slots__ = ()
 
-    def mode(self, column: str, *, keys: Any = None) -> Release:
+    def mode(self, column: str, *, keys: Any = None) -> Any:
         """Return the most common of the listed keys.
 
         Parameters
@@ -86,7 +86,7 @@ class ChoiceQuestions(PreparedFrame):
         keyed, _ = self._keys("mode", column, keys, False, False)
         return self._ask(self._text(keys=keyed.keys), Mode(keyed), (column,))
 
-    def top_k(self, column: str, k: int, *, keys: Any = None) -> Release:
+    def top_k(self, column: str, k: int, *, keys: Any = None) -> SeriesRelease:
         """Return the k most common of the listed keys, the most common first.
 
         Parameters
@@ -131,7 +131,9 @@ class ChoiceQuestions(PreparedFrame):
             raise ArgumentValueError(f"k must be at most the number of keys, {keyed.count:,}: k={keyed.count}")
         return self._ask(self._text(keys=keyed.keys), TopK(keyed, labels, int(k)), (column,))
 
-    def best_price(self, column: str, *, prices: Any = None, bounds: Any = None, supply: int | None = None) -> Release:
+    def best_price(
+        self, column: str, *, prices: Any = None, bounds: Any = None, supply: int | None = None
+    ) -> FloatRelease:
         """Return the revenue-maximising price: price times the number of bids of at least that price.
 
         Parameters
@@ -204,7 +206,7 @@ class ChoiceQuestions(PreparedFrame):
         cap: Any = 1,
         sensitivity: Any = None,
         weights: Any = None,
-    ) -> Release:
+    ) -> Any:
         """Return one of the candidates with a high total score.
 
         Parameters

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.questions.wanted import FUNCTIONS
-from pandas_dp.release.values import Release
 
 if TYPE_CHECKING:
     from pandas_dp.questions.frame import PricedFrame
@@ -62,7 +61,7 @@ class PricedColumns:
         close = did_you_mean(name, (*FUNCTIONS, *TOGETHER)) or f"; there are {', '.join((*FUNCTIONS, *TOGETHER))}"
         raise AttributeError(f"several columns have no {name!r}{close}: {LINE}")
 
-    def agg(self, func: Any, *, bounds: Any = None, **options: Any) -> Release:
+    def agg(self, func: Any, *, bounds: Any = None, **options: Any) -> Any:
         """Ask one function or a list of them of each column; see `PricedFrame.agg`."""
         alone = len(self._columns) == 1 and bounds is not None and not isinstance(bounds, Mapping)
         given = {self._columns[0]: bounds} if alone else bounds

@@ -34,7 +34,7 @@ from pandas_dp.questions.streams import StreamQuestions
 from pandas_dp.questions.tables import TableQuestions
 from pandas_dp.questions.unknown_bounds import asked, bounded, full, is_private, mean_asked, square_lattice
 from pandas_dp.questions.unknown_names import missing_question, refuse_dates
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FloatRelease, IntRelease
 from pandas_dp.steps.steps import take_steps
 
 
@@ -74,7 +74,7 @@ class PricedColumn(ColumnForms):
             """Say what can be asked, for a name of pandas that cannot."""
             raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, ""))
 
-    def count(self) -> Release:
+    def count(self) -> IntRelease:
         """Count the non-null rows; see `PricedFrame.count`.
 
         Examples
@@ -165,7 +165,7 @@ class PricedFrame(
             self._dtype(column)
             return PricedColumn(self, column)
 
-    def count(self, column: str | None = None) -> Release:
+    def count(self, column: str | None = None) -> IntRelease:
         """Count the rows, or the non-null rows of a column.
 
         Parameters
@@ -208,7 +208,7 @@ class PricedFrame(
             return self._ask(self._text(), Count(), ())
         return self._ask(self._text(), Count(column), (column,))
 
-    def size(self) -> Release:
+    def size(self) -> IntRelease:
         """Count the rows; the same question as ``count()``.
 
         Returns
@@ -234,7 +234,7 @@ class PricedFrame(
         """
         return self.count()
 
-    def sum(self, column: str, *, bounds: Any = None) -> Release:
+    def sum(self, column: str, *, bounds: Any = None) -> FloatRelease:
         """Sum of a column, each value clipped to public bounds; missing values add nothing.
 
         Parameters
@@ -286,7 +286,7 @@ class PricedFrame(
         noise: str | None = None,
         error_bar: bool = False,
         population: bool = False,
-    ) -> Release:
+    ) -> FloatRelease:
         """Mean of a column, each value clipped to public bounds; missing values are left out.
 
         Parameters
@@ -367,7 +367,7 @@ class PricedFrame(
         trimmed = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
         return self._ask(self._text(trim=float(share)), trimmed, (column,))
 
-    def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
+    def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> FloatRelease:
         """Variance of a column, each value clipped to public bounds; missing values are left out.
 
         Parameters
@@ -406,7 +406,7 @@ class PricedFrame(
         """
         return self._variance("var", column, bounds, ddof)
 
-    def std(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
+    def std(self, column: str, *, bounds: Any = None, ddof: int = 1) -> FloatRelease:
         """Return the standard deviation: the square root of ``var`` at the same price, hence slightly biased.
 
         Parameters
@@ -441,7 +441,7 @@ class PricedFrame(
         """
         return self._variance("std", column, bounds, ddof)
 
-    def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> Release:
+    def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> FloatRelease:
         kind, lattice = square_lattice(self, name, column, bounds, ddof)
         question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SUM_BITS)
         return self._ask(self._text(ddof=ddof), question, (column,))

@@ -27,7 +27,7 @@ from pandas_dp.questions.quantiles import of_rounded, with_bar
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, mean_asked, rank_lattice, square_lattice
 from pandas_dp.questions.unknown_names import ONE_COLUMN, missing_question, refuse_dates
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import SeriesRelease
 
 Ends = Mapping[Any, tuple[Fraction, Fraction]]
 
@@ -118,7 +118,7 @@ class GroupStatistics:
             column = "'column'" if self._column is None else repr(self._column)
             raise AttributeError(missing_question(type(self), name, f"{column}, ", self._parts.columns))
 
-    def size(self) -> Release:
+    def size(self) -> SeriesRelease:
         """Count the rows of each group; see `PricedFrame.size`.
 
         Notes
@@ -139,7 +139,7 @@ class GroupStatistics:
         """
         return self._ask(CountBy(self._parts.by, self._parts.labels, name="size"), None)
 
-    def count(self, column: str | None = None) -> Release:
+    def count(self, column: str | None = None) -> SeriesRelease:
         """Count the non-null rows of a column in each group, without a column the rows; see `PricedFrame.count`.
 
         Examples
@@ -158,7 +158,7 @@ class GroupStatistics:
         name = "size" if column is None else column
         return self._ask(CountBy(self._parts.by, self._parts.labels, column, name), column)
 
-    def nunique(self, column: str | None = None) -> Release:
+    def nunique(self, column: str | None = None) -> SeriesRelease:
         """Count the distinct values of a column in each group; see `PricedFrame.nunique`.
 
         Examples
@@ -176,7 +176,7 @@ class GroupStatistics:
         question = DistinctCounts(column, self._parts.by, self._parts.labels, mixed)
         return self._ask(question, column)
 
-    def sum(self, column: str | None = None, *, bounds: Any = None) -> Release:
+    def sum(self, column: str | None = None, *, bounds: Any = None) -> SeriesRelease:
         """Sum of a column in each group; see `PricedFrame.sum`.
 
         Notes
@@ -204,7 +204,7 @@ class GroupStatistics:
         question = Sum(column, lattice, kind, self._parts.by, self._parts.labels)
         return self._ask(asked(self._frame, question, bounds, SUM_BITS), column)
 
-    def mean(self, column: str | None = None, *, bounds: Any = None, population: bool = False) -> Release:
+    def mean(self, column: str | None = None, *, bounds: Any = None, population: bool = False) -> SeriesRelease:
         """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random.
 
         Notes
@@ -228,7 +228,7 @@ class GroupStatistics:
         question = partial(Mean, by=self._parts.by, labels=self._parts.labels)
         return self._ask(mean_asked(self._frame, question, column, bounds, population), column)
 
-    def _in_own_bounds(self, name: str, column: str, bounds: Mapping[Any, Any]) -> Release:
+    def _in_own_bounds(self, name: str, column: str, bounds: Mapping[Any, Any]) -> SeriesRelease:
         by, facts, kind = self._parts.by, ColumnFacts(), self._frame._kind(column)
         line = Line(f".groupby({self._by}, keys=['A', 'B'])[{column!r}].{name}(bounds={{'A': (0, 1), 'B': (0, 500)}})")
         if not isinstance(by, Keys) or not by.keys or by.other or by.null or kind.name != "number":
@@ -250,7 +250,7 @@ class GroupStatistics:
         made = InOwnBounds(question, tuple(ends.values()))
         return scaled._ask(text, made, (by.column, column), len(scaled._steps) - own)
 
-    def var(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
+    def var(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> SeriesRelease:
         """Variance of a column in each group; see `PricedFrame.var`.
 
         Examples
@@ -265,7 +265,7 @@ class GroupStatistics:
         """
         return self._variance("var", column, bounds, ddof)
 
-    def std(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
+    def std(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> SeriesRelease:
         """Standard deviation of a column in each group; see `PricedFrame.std`.
 
         Examples
@@ -279,7 +279,7 @@ class GroupStatistics:
         """
         return self._variance("std", column, bounds, ddof)
 
-    def _variance(self, name: str, column: str | None, bounds: Any, ddof: int) -> Release:
+    def _variance(self, name: str, column: str | None, bounds: Any, ddof: int) -> SeriesRelease:
         column = self._named(column, name)
         kind, lattice = square_lattice(self._frame, name, column, bounds, ddof)
         parts = self._parts
@@ -288,7 +288,7 @@ class GroupStatistics:
 
     def median(
         self, column: str | None = None, *, bounds: Any = None, step: Any = None, error_bar: bool = True
-    ) -> Release:
+    ) -> SeriesRelease:
         """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`.
 
         Examples
@@ -302,7 +302,7 @@ class GroupStatistics:
         """
         return self._quantile("median", self._named(column, "median"), 0.5, bounds, step, error_bar)
 
-    def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None, error_bar: bool = True) -> Release:
+    def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None, error_bar: bool = True) -> SeriesRelease:
         """Quantile of the selected column in each group, chosen from public candidates by its rank among the group's rows.
 
         Parameters
@@ -340,7 +340,7 @@ class GroupStatistics:
         """
         return self._quantile("quantile", self._named(None, "quantile"), q, bounds, step, error_bar)
 
-    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any, error_bar: bool) -> Release:
+    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any, error_bar: bool) -> SeriesRelease:
         levels, scalar = numbers.quantiles(q)
         if not scalar:
             few(self._parts.by.count * len(levels))
@@ -364,7 +364,7 @@ class GroupStatistics:
             raise ArgumentTypeError(f"{name}() needs a column: .groupby({self._by})['cost'].{name}()")
         return named
 
-    def _ask(self, aggregate: Aggregate, column: str | None, notes: tuple[str, ...] = (), **resolved: Any) -> Release:
+    def _ask(self, aggregate: Aggregate, column: str | None, notes: tuple[str, ...] = (), **resolved: Any) -> Any:
         needed = self._parts.columns if column is None else (*self._parts.columns, column)
         frame = self._frame._noting(notes)
         return frame._ask(self._text(column, **resolved), self._recipe(aggregate, column), needed)

@@ -27,7 +27,7 @@ from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import composed
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
 from pandas_dp.questions.wanted import wanted_of
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FrameRelease, SeriesRelease
 
 BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups
 
@@ -51,7 +51,7 @@ class PricedGroups(GroupStatistics):
         """Select one column, as in pandas."""
         return PricedGroups(self._frame, self._parts, self._selected(column))
 
-    def mode(self, column: str | None = None, *, keys: Any = None) -> Release:
+    def mode(self, column: str | None = None, *, keys: Any = None) -> SeriesRelease:
         """Return the most common of the listed keys of a column in each group; see `PricedFrame.mode`.
 
         Parameters
@@ -95,7 +95,7 @@ class PricedGroups(GroupStatistics):
 
     def histogram(
         self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
-    ) -> Release:
+    ) -> SeriesRelease:
         """Count rows by bin or listed key of a column in each group; see `PricedFrame.histogram`.
 
         Parameters
@@ -143,7 +143,7 @@ class PricedGroups(GroupStatistics):
         blocks: int | None = None,
         aggregator: str = "auto",
         error_bar: bool = True,
-    ) -> Release:
+    ) -> SeriesRelease:
         """One number for each group that a function of yours computes from a table, by sample and aggregate.
 
         Each group is split into random blocks, the function runs on each block, and the results of each group are combined
@@ -227,7 +227,7 @@ class PricedGroups(GroupStatistics):
         within: Any = None,
         error_bar: bool = True,
         **named: Any,
-    ) -> Release:
+    ) -> FrameRelease:
         """Ask several questions about each group for one price, as pandas' agg; see `PricedFrame.agg`.
 
         Parameters

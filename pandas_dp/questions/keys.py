@@ -22,7 +22,7 @@ from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.partition import Parts, few_columns, found_of, parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import BOUNDED
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FrameRelease, SeriesRelease
 
 GROUPING = (
     "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range('2013-01', "
@@ -44,7 +44,7 @@ class GroupQuestions(PreparedFrame):
         sort: bool = True,
         other: bool = False,
         null: bool = False,
-    ) -> Release:
+    ) -> SeriesRelease:
         """Count rows by key, largest first as in pandas; see ``histogram`` for listed keys.
 
         Parameters
@@ -104,7 +104,7 @@ class GroupQuestions(PreparedFrame):
         asking = self._from_schema((column,), keys)
         return asking._ask(text, Shares(counts) if shares else counts, (column,))
 
-    def unique(self, column: str | list[str]) -> Release:
+    def unique(self, column: str | list[str]) -> Any:
         """List the keys of a column that many units have; rare keys, and those of a single unit, are not listed.
 
         Parameters
@@ -255,17 +255,17 @@ class FoundGroups(PricedGroups):
         """The groups as one lists them."""
         return f".groupby({self._by}, keys={'[...]' if len(self._keys) == 1 else '{...}'})"
 
-    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
+    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> FrameRelease:
         """Refuse: what finds groups answers one question about them."""
         raise self._unlisted("agg(...)")
 
-    def mode(self, column: str | None = None, *, keys: Any = None) -> Release:
+    def mode(self, column: str | None = None, *, keys: Any = None) -> SeriesRelease:
         """Refuse: see ``agg``."""
         raise self._unlisted("mode(...)")
 
     def histogram(
         self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
-    ) -> Release:
+    ) -> SeriesRelease:
         """Refuse: see ``agg``."""
         raise self._unlisted("histogram(...)")
 
@@ -277,7 +277,7 @@ class FoundGroups(PricedGroups):
         blocks: int | None = None,
         aggregator: str = "auto",
         error_bar: bool = True,
-    ) -> Release:
+    ) -> SeriesRelease:
         """Refuse: blocks are random parts of groups that are known."""
         raise self._unlisted(BOUNDED)
 

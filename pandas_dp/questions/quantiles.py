@@ -17,7 +17,7 @@ from pandas_dp.facts import numbers
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import asked, is_private, open_ended, rank_lattice
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FloatRelease
 
 MOST_LEVELS, MOST_CELLS = 25, 1 << 22  # levels whose cells are counted together, and cells of all groups
 
@@ -105,7 +105,7 @@ class QuantileQuestions(PreparedFrame):
         method: str = "exponential",
         noise: str | None = None,
         error_bar: bool = False,
-    ) -> Release:
+    ) -> FloatRelease:
         """Median of a column: ``quantile(column, 0.5)``.
 
         Parameters
@@ -152,7 +152,7 @@ class QuantileQuestions(PreparedFrame):
         method: str = "exponential",
         noise: str | None = None,
         error_bar: bool = False,
-    ) -> Release:
+    ) -> Any:
         """Quantile of a column, chosen from public candidates by its rank.
 
         Parameters
@@ -222,7 +222,7 @@ class QuantileQuestions(PreparedFrame):
 
     def _quantile(
         self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None, error_bar: bool
-    ) -> Release:
+    ) -> Any:
         levels, scalar = numbers.quantiles(q)
         law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
         if law is not None:
@@ -233,7 +233,9 @@ class QuantileQuestions(PreparedFrame):
         frame = self if is_private(bounds) else self._noting(of_rounded(self, question))
         return frame._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
 
-    def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, law: str, error_bar: bool) -> Release:
+    def _smooth(
+        self, name: str, column: str, q: Any, bounds: Any, step: Any, law: str, error_bar: bool
+    ) -> FloatRelease:
         levels, scalar = numbers.quantiles(q)
         if error_bar and not scalar:
             raise ArgumentValueError("q of a smooth error bar must be one level: q=0.5")

@@ -290,7 +290,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         found = {name: self._bounds(name, typed.get(name)) for name in (*typed, *columns)}
         return {name: known for name, known in found.items() if known is not LEFT_OUT} or LEFT_OUT
 
-    def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...], own: int = 0) -> Release:
+    def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...], own: int = 0) -> Any:
         table, price = table_of(self._frame), self._price
         self._check_kept(table)
         if isinstance(price, Accuracy):

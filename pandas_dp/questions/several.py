@@ -27,7 +27,6 @@ from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import full
 from pandas_dp.questions.wanted import AGG, BARRED, BOUNDED, MOST_PARTS, Wanted, wanted_of
-from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
 
 MILLION = 10**6
@@ -86,7 +85,7 @@ class SeveralQuestions(PreparedFrame):
         within: Any = None,
         error_bar: bool = True,
         **named: Any,
-    ) -> Release:
+    ) -> Any:
         """Ask several questions for one price, as pandas' agg.
 
         Parameters
@@ -147,7 +146,7 @@ class SeveralQuestions(PreparedFrame):
         parts, text = composed(self, lambda frame: frame, wanted, bounds, split, bool(named))
         return self._ask(text, Several(parts, single), tuple(dict.fromkeys(cell.column for cell in wanted)))
 
-    def describe(self, columns: Any, *, bounds: Any = None, error_bar: bool = True) -> Release:
+    def describe(self, columns: Any, *, bounds: Any = None, error_bar: bool = True) -> Any:
         """Count, mean, standard deviation, smallest and largest value and quartiles of columns of numbers.
 
         Parameters

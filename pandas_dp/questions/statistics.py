@@ -28,7 +28,7 @@ from pandas_dp.facts.public_only import listed
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FloatRelease, FrameRelease, IntRelease, SeriesRelease
 
 MOST_COLUMNS = 30
 WIDEST = 10**150
@@ -41,7 +41,7 @@ class StatisticQuestions(QuantileQuestions):
 
     def min(
         self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False
-    ) -> Release:
+    ) -> FloatRelease:
         """Return a value near the smallest one of a column: a low quantile, since the smallest value belongs to one row.
 
         Parameters
@@ -92,7 +92,7 @@ class StatisticQuestions(QuantileQuestions):
 
     def max(
         self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False
-    ) -> Release:
+    ) -> FloatRelease:
         """Return a value near the largest one of a column: a high quantile; see ``min``.
 
         Parameters
@@ -126,7 +126,7 @@ class StatisticQuestions(QuantileQuestions):
         """
         return self._extreme("max", column, bounds, q, step, error_bar)
 
-    def _extreme(self, name: str, column: str, bounds: Any, q: Any, step: Any, error_bar: bool) -> Release:
+    def _extreme(self, name: str, column: str, bounds: Any, q: Any, step: Any, error_bar: bool) -> FloatRelease:
         if q is not None:
             (level, *_), scalar = numbers.quantiles(q)
             low, high = (Fraction(0), Fraction(1, 2)) if name == "min" else (Fraction(1, 2), Fraction(1))
@@ -150,7 +150,7 @@ class StatisticQuestions(QuantileQuestions):
         question = with_bar(self, Extreme(column, lattice, kind, largest=name == "max"), error_bar)
         return self._noting(of_rounded(self, question))._ask(self._text(), question, (column,))
 
-    def nunique(self, column: str) -> Release:
+    def nunique(self, column: str) -> IntRelease:
         """Count the distinct values of a column; of the unit's own column, the units.
 
         Parameters
@@ -186,7 +186,7 @@ class StatisticQuestions(QuantileQuestions):
         mixed = self._empty()[column].dtype == object
         return self._ask(self._text(), DistinctCount(column, mixed), (column,))
 
-    def cov(self, columns: Any, *, bounds: Any = None, ddof: int = 1) -> Release:
+    def cov(self, columns: Any, *, bounds: Any = None, ddof: int = 1) -> FrameRelease:
         """Covariance matrix of two or more columns of numbers, each value clipped to public bounds.
 
         Parameters
@@ -229,7 +229,7 @@ class StatisticQuestions(QuantileQuestions):
         names, lattices, given = self._together("cov", columns, bounds)
         return self._ask(self._text(columns=names, bounds=given), Covariance(names, lattices, int(ddof)), names)
 
-    def corr(self, columns: Any, *, bounds: Any = None) -> Release:
+    def corr(self, columns: Any, *, bounds: Any = None) -> FrameRelease:
         """Return the correlation matrix (Pearson) of two or more columns of numbers; see ``cov``.
 
         Parameters
@@ -266,7 +266,7 @@ class StatisticQuestions(QuantileQuestions):
         names, lattices, given = self._together("corr", columns, bounds)
         return self._ask(self._text(columns=names, bounds=given), Correlation(names, lattices), names)
 
-    def linear_regression(self, y: str, x: Any, *, bounds: Any = None) -> Release:
+    def linear_regression(self, y: str, x: Any, *, bounds: Any = None) -> SeriesRelease:
         """Least-squares coefficients of one column of numbers on others, with an intercept.
 
         Parameters
@@ -367,7 +367,7 @@ class GraphQuestions(PreparedFrame):
         max_weight: Any = None,
         noise: str | None = None,
         error_bar: bool = False,
-    ) -> Release:
+    ) -> FloatRelease:
         """Cost of a minimum spanning tree: what it takes to connect all vertices by the cheapest edges.
 
         Parameters
@@ -474,7 +474,7 @@ class UnitQuestions(PreparedFrame):
 
     __slots__ = ()
 
-    def rows_per_unit(self, limit: int = 1000) -> Release:
+    def rows_per_unit(self, limit: int = 1000) -> SeriesRelease:
         """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on), to choose ``max_rows``.
 
         Parameters
@@ -517,7 +517,9 @@ class LocalQuestions(PreparedFrame):
 
     __slots__ = ()
 
-    def randomized_response(self, column: str, *, keys: Any = None, other: bool = False, null: bool = False) -> Release:
+    def randomized_response(
+        self, column: str, *, keys: Any = None, other: bool = False, null: bool = False
+    ) -> SeriesRelease:
         """Release a column in which every row keeps its key with some probability and takes a random one otherwise.
 
         Parameters

@@ -23,7 +23,7 @@ from pandas_dp.questions.partition import Parts, parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import bounded, is_private
 from pandas_dp.questions.unknown_names import refuse_dates
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FrameRelease, SeriesRelease
 
 SHARES = ("all", "index", "columns")
 FUNCTIONS = ("mean", "sum", "count")
@@ -51,7 +51,7 @@ class TableQuestions(PreparedFrame):
         workload: str = "bins",
         bounds: Any = None,
         range: Any = None,
-    ) -> Release:
+    ) -> SeriesRelease:
         """Count rows by bin of a numeric column, or by listed key of any column.
 
         Parameters
@@ -127,7 +127,7 @@ class TableQuestions(PreparedFrame):
     def _edges(self, name: str, column: str, bins: Any, bounds: Any) -> Any:
         return checks.equal(bins, bounds, self._kind(column), self._facts(column), name, column)
 
-    def ecdf(self, column: str, *, bins: Any, bounds: Any = None) -> Release:
+    def ecdf(self, column: str, *, bins: Any, bounds: Any = None) -> SeriesRelease:
         """Cumulative distribution of a column at public edges.
 
         Parameters
@@ -180,7 +180,7 @@ class TableQuestions(PreparedFrame):
         normalize: bool | str = False,
         other: bool = False,
         null: bool = False,
-    ) -> Release:
+    ) -> FrameRelease:
         """Count rows by the combinations of two columns, as ``pandas.crosstab``; with ``bins`` a histogram in two dimensions.
 
         Parameters
@@ -245,7 +245,7 @@ class TableQuestions(PreparedFrame):
         margins: bool = False,
         other: bool = False,
         null: bool = False,
-    ) -> Release:
+    ) -> FrameRelease:
         """Mean, sum or count of a column by the combinations of two others, as ``pandas.pivot_table``.
 
         Parameters
@@ -339,7 +339,7 @@ class TableQuestions(PreparedFrame):
         shares: str | None,
         values: str | None = None,
         **resolved: Any,
-    ) -> Release:
+    ) -> FrameRelease:
         listed = {"keys": LEFT_OUT, "bins": LEFT_OUT} | parts.given
         needed = parts.columns if values is None else (*parts.columns, values)
         return self._ask(self._text(**listed, **resolved), CrossTable(question, margins, shares), needed)

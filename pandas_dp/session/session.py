@@ -24,13 +24,8 @@ from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    NoSessionError,
-    PandasDPError,
-    did_you_mean,
-)
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, PandasDPError, did_you_mean
+from pandas_dp.facts import progress
 from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
 from pandas_dp.facts.public_only import mark_of
@@ -279,7 +274,8 @@ class Session:
 
     def _given(self, request: gate.Request, query: AskedQuery, table: Table, columns: tuple[str, ...]) -> Release:
         """Send a request through the gate, wrap its answer, and note from which rows in memory it was drawn."""
-        given = gate.release(request)
+        with progress.shown(f"answers {query}"):
+            given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
         refining.remember(self._drawn, given, table, query, columns, request)

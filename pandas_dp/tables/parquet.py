@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -19,6 +16,7 @@ from pandas_dp.engines.arrow import MOST, decoded, is_text
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError
+from pandas_dp.facts.progress import tell
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.tables.pushdown import pushed
 from pandas_dp.tables.readers import Stamp, stamp
@@ -27,7 +25,6 @@ BATCH = 1 << 19  # rows that are looked at together, unless a group of rows in a
 WHOLE = 1 << 27  # bytes of columns; questions about units of several rows hold some seven times as much at once
 CODED = 2  # bytes a row of text that is held as codes; plain text takes four and its letters
 ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}  # that Arrow makes dictionaries of
-PATIENCE = 2.0  # seconds before a line says how far it is
 Item = TypeVar("Item")
 CHANGED = (
     "files of this scan were changed, moved or deleted since pandas_dp.scan_parquet(...) looked at them, so nothing was "
@@ -216,14 +213,15 @@ class Scan:
         schema = pa.schema([(files.schema if name in looked else files.coded_schema).field(name) for name in names])
         held: list[pa.RecordBatch] = []
         rows = given = 0
-        with _Progress(files) as progress:
-            for place, batch in _ahead(self._batches(names, condition)):
-                held.append(batch)
-                rows += batch.num_rows
-                if rows >= BATCH:  # small files, or few rows that are left of many, are put together
-                    yield self._prepared(held, schema, rows)
-                    held, rows, given = [], 0, given + 1
-                progress.tell(place)
+        numbers = {path: number for number, path in enumerate(files.paths, 1)}
+        for place, batch in _ahead(self._batches(names, condition)):
+            held.append(batch)
+            rows += batch.num_rows
+            if rows >= BATCH:  # small files, or few rows that are left of many, are put together
+                yield self._prepared(held, schema, rows)
+                held, rows, given = [], 0, given + 1
+            # by files alone, for how large they are follows from their rows
+            tell(f"reads files: {numbers[files.pieces[place].path]} of {len(numbers)}")
         if rows or not given:
             yield self._prepared(held, schema, rows)
         files.check()
@@ -310,32 +308,3 @@ def _frame(batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.Da
         values = values if values.type == column.type else decoded(values)
         columns[column.name] = pd.Series(pd.arrays.ArrowExtensionArray(values), copy=False)
     return pd.DataFrame(columns, index=pd.RangeIndex(rows), copy=False)
-
-
-class _Progress:
-    """A line on a terminal that says how far a scan is: by files alone, for how large they are follows from their rows."""
-
-    def __init__(self, files: Files) -> None:
-        self._files, self._next, self._shown = files, time.monotonic() + PATIENCE, False
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def tell(self, place: int) -> None:
-        """Write the line anew, where it is time for it, when a piece is read."""
-        if time.monotonic() < self._next:
-            return
-        paths = self._files.paths
-        self._write(f"pandas_dp reads files: {paths.index(self._files.pieces[place].path) + 1} of {len(paths)}")
-        self._next = time.monotonic() + PATIENCE / 8
-
-    def __exit__(self, *raised: object) -> None:
-        if self._shown:
-            self._write(" " * 40 + "\r")
-
-    def _write(self, line: str) -> None:
-        with contextlib.suppress(Exception):  # a terminal that is gone or closed shall not cost the answer
-            if sys.stderr.isatty():
-                self._shown = True
-                sys.stderr.write(f"\r{line}")
-                sys.stderr.flush()

@@ -218,3 +218,38 @@ def test_report_says_what_is_wrong_and_leaves_the_page_as_it_was(capsys, books, 
     code, out, err = run(capsys, "report", books, "--out", page, "--name", "rows")
     assert (code, out, "damaged" in err) == (1, "", True)
     assert page.read_text() == "old"
+
+
+def test_extend_raises_a_total_on_record(capsys, books):
+    code, out, err = run(capsys, "extend", books, "--name", "visits", "--to", "5", "--reason", "the follow-up study")
+    assert (code, err) == (0, "")
+    assert (
+        out
+        == "visits: all answers together: epsilon=5, for one unit of 'pid' more or less, even if questions depend on "
+        "earlier answers; spent epsilon=0.75; left epsilon=4.25\n"
+    )
+    again = run(capsys, "extend", books, "--name", "visits", "--to", "5", "--reason", "the follow-up study")
+    assert again == (code, out, err)
+    assert run(capsys, "verify", books)[1].startswith("visits: 4 entries")
+    assert "extend: the follow-up study" in run(capsys, "export", books)[1]
+    code, out, err = run(capsys, "extend", books, "--name", "rows", "--to-delta", "1e-5", "--reason", "more keys")
+    assert (code, err) == (0, "")
+    assert "epsilon=1, delta=1e-5" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--name", "visit", "--to", "5"], "the ledger knows no budget 'visit'; it has 'visits', 'rows'"),
+        (["--name", "visits", "--to", "2"], "can only be raised"),
+        (["--name", "visits", "--to", "much"], "--to needs a number: --to 5"),
+        (["--name", "visits"], "extend needs the new total: --to 5, or --to-delta 1e-6"),
+    ],
+)
+def test_extend_refuses_in_one_line(capsys, books, options, text):
+    before = books.read_bytes()
+    code, out, err = run(capsys, "extend", books, *options, "--reason", "because")
+    assert (code, out) == (2, "")
+    assert text in err
+    assert err.count("\n") == 1
+    assert books.read_bytes() == before

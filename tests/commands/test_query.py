@@ -338,3 +338,16 @@ def test_the_version_is_told(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
     assert (end.value.code, capsys.readouterr().out) == (0, f"pandas-dp {pandas_dp.__version__}\n")
+
+
+def test_a_question_that_is_told_to_end_is_answered(ask):
+    told = (
+        "import os, signal\nimport pandas_dp.core.gate as gate\nanswer = gate.release\n"
+        "def release(*args, **options):\n    os.kill(os.getpid(), signal.SIGTERM)\n    return answer(*args, **options)\n"
+        "gate.release = release"
+    )
+    where = ("--ledger", ask.path / "books", "--name", "visits", *TOTAL)
+    done = command("query", ask.path / "visits.parquet", "count()", *where, "--epsilon", "0.5", before=told)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.match(r"\d+ ± 24 \(95 %\), epsilon 0\.5\n", done.stdout)
+    assert spent(ask.path / "books") == Fraction(1, 2)

@@ -424,3 +424,62 @@ def test_the_plan_that_help_shows_is_one(tmp_path):
     plan = tmp_path / "plan.toml"
     plan.write_text(EXAMPLE, encoding="utf-8")
     assert [query.name for query in PipelinePlan.read(plan).queries] == ["cost_by_ward"]
+
+
+TOLD = """
+import os, signal
+import pandas_dp.core.gate as gate
+answer = gate.release
+def release(*args, **options):
+    os.kill(os.getpid(), signal.{name})  # after it is asked, before its answer is there
+    return answer(*args, **options)
+gate.release = release
+"""
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_job_that_is_told_to_end_finishes_its_question(job, name, code):
+    done = job(before=TOLD.format(name=name))
+    assert (done.returncode, done.stdout) == (code, "")
+    line = f"pandas-dp: stopped by {name} between two questions; 1 of 3 answers are written: the same command goes on\n"
+    assert done.stderr == line
+    assert spent(job.path / "books") == Fraction(1, 2)
+    first = (job.path / "out" / "rows.json").read_bytes()
+    assert json.loads((job.path / "out" / "index.json").read_text())["complete"] is False
+    assert not list(job.path.glob("*.job"))
+    assert job().returncode == 0
+    assert spent(job.path / "books") == 1
+    assert (job.path / "out" / "rows.json").read_bytes() == first
+
+
+def test_a_job_that_is_told_to_end_during_its_last_question_is_done(job):
+    late = TOLD.format(name="SIGTERM").replace("    os.kill", "    if 'median' in repr(args): os.kill")
+    assert "median" in (job.path / "plan.toml").read_text()
+    assert job(before=late).returncode == 0
+    assert json.loads((job.path / "out" / "index.json").read_text())["complete"] is True
+
+
+def test_a_signal_that_was_ignored_stays_ignored(job):
+    """As nohup does it."""
+    ignored = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + TOLD.format(name="SIGHUP")
+    assert job(before=ignored).returncode == 0
+
+
+def test_a_charge_without_an_answer_is_told_and_its_plan_goes_on_with_a_larger_total(job):
+    plan = PLAN.replace("epsilon = 3", "epsilon = 1")
+    (job.path / "plan.toml").write_text(plan)
+    dying = "import os\nimport pandas_dp.core.gate as gate\ngate._drawn = lambda *args, **options: os._exit(9)"
+    assert job(before=dying).returncode == 9
+    assert spent(job.path / "books") == Fraction(1, 2)
+    shown = command("ledger", "show", job.path / "books").stdout
+    assert "\n  lost     1 charged without an answer (" in shown
+    done = job()
+    assert done.returncode == 3
+    assert "1 charged without an answer" in done.stderr
+    assert f"pandas-dp ledger extend {job.path}/books --name visits --to ... --reason ..." in done.stderr
+    more = command("ledger", "extend", job.path / "books", "--name", "visits", "--to", "1.5", "--reason", "a power cut")
+    assert (more.returncode, more.stderr) == (0, "")
+    assert more.stdout.endswith("; spent epsilon=1; left epsilon=0.5\n")
+    (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 1.5"))
+    assert job().returncode == 0
+    assert spent(job.path / "books") == Fraction(3, 2)

@@ -45,7 +45,9 @@ def test_places_are_those_of_the_text(column, keys):
     expected = [listed.index(cell) if cell in listed else -1 for cell in cells]
     plain = pa.chunked_array([pa.array(cells, pa.string())])
     for one in (column, plain):
-        found = places_in(listed, one, np.dtype("int16"))
+        found = places_in(
+            pa.array(listed, column.type.value_type if one is column else pa.string()), one, np.dtype("int16")
+        )
         assert (found.dtype, found.tolist()) == ("int16", expected)
 
 
@@ -74,7 +76,7 @@ def test_only_dictionaries_are_looked_up_where_they_are_short(monkeypatch):
     for rows in (3_000_000, 7):
         places = np.arange(rows, dtype=np.int32) % 50
         column = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(places), texts)])
-        assert places_in([*texts.to_pylist(), None], column, np.dtype("int8")).tolist() == places.tolist()
+        assert places_in(pa.array([*texts.to_pylist(), None]), column, np.dtype("int8")).tolist() == places.tolist()
     assert looked == [50, 7]
 
 

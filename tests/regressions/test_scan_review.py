@@ -17,7 +17,7 @@ from support.frames import fresh
 
 import pandas_dp
 from pandas_dp import ArgumentValueError
-from pandas_dp.tables import parquet
+from pandas_dp.facts import progress
 
 SURE = 10**5  # at this epsilon a count is off with probability 2 exp(-10**5)
 
@@ -162,7 +162,7 @@ def test_the_same_files_have_one_budget(tmp_path):
 def test_a_closed_terminal_costs_no_answer(tmp_path, monkeypatch):
     scan, closed = protected(three(tmp_path / "a.parquet")), io.StringIO()
     closed.close()
-    monkeypatch.setattr(parquet, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stderr", closed)
     assert scan.dp(epsilon=SURE).count("v") == 3
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.facts.argument_help import explain
-from pandas_dp.release.values import Release
+from pandas_dp.release.values import FloatRelease, IntRelease, SeriesRelease
 
 if TYPE_CHECKING:
     from pandas_dp.questions.frame import PricedFrame

@@ -156,14 +156,14 @@ def told(column: pd.Series, others: np.ndarray) -> Any:
 
 
 def seen(frame: pd.DataFrame, others: np.ndarray) -> list[Any]:
-    """All that a function can see of the cells of a block of some rows, its only one."""
+    """All that a function can see of the cells of a block of some rows; the rest are in another one, rebuilt beside it."""
     blocks: list[Any] = []
 
     def look(block: pd.DataFrame) -> None:
         blocks.append([(name, str(block[name].dtype), cells_of(block[name].array)) for name in block])
 
-    PandasView(frame, {}).block_results(look, np.where(others, 0, 1), 1)
-    return blocks
+    PandasView(frame, {}).block_results(look, np.where(others, 0, 1), 2)
+    return blocks[:1]
 
 
 def cells_of(cells: Any) -> list[Any]:

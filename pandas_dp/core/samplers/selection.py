@@ -139,11 +139,7 @@ def _flip_many(scores: NDArray[np.int64], numerator: int, denominator: int, fill
 
 # -------------------------------------------------------------------------------------- exponential mechanism
 def exponential_mechanism(
-    scores: NDArray[np.int64],
-    rate: Fraction,
-    counts: NDArray[np.int64] | None = None,
-    *,
-    fill: Fill = random_bytes,
+    scores: NDArray[np.int64], rate: Fraction, counts: NDArray[np.int64] | None = None, *, fill: Fill = random_bytes
 ) -> int:
     """Return index i with probability proportional to counts[i] * exp(scores[i] * rate).
 
@@ -215,12 +211,7 @@ class _Bounds:
     """
 
     def __init__(
-        self,
-        scores: NDArray[np.int64],
-        best: int,
-        numerator: int,
-        denominator: int,
-        counts: NDArray[np.int64] | None,
+        self, scores: NDArray[np.int64], best: int, numerator: int, denominator: int, counts: NDArray[np.int64] | None
     ) -> None:
         self._levels = np.empty(scores.size, dtype=np.int16)
         shift, reach, slope, bits = _slope(numerator, denominator)

@@ -273,13 +273,7 @@ def discrete_gaussian_vector(variance: Fraction, n: int, *, fill: Fill = random_
 
 
 def _fill_gaussian(
-    noise: NDArray[np.int64],
-    numerator: int,
-    denominator: int,
-    cells: int,
-    fill: Fill,
-    guide: int = 16,
-    full: int = 64,
+    noise: NDArray[np.int64], numerator: int, denominator: int, cells: int, fill: Fill, guide: int = 16, full: int = 64
 ) -> NDArray[np.int64]:
     j, table, floors = _gaussian_tables(numerator, denominator, cells, guide, full)
     for at in range(0, noise.size, CHUNK):
