@@ -204,7 +204,7 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     nonnegative = flag(nonnegative, "nonnegative")
     tables = [table_of(place, one) for place, one in enumerate(listed)]
     check_rows(listed)
-    promised = promised_of(complete, tables)
+    promised = promised_of(complete, [table.by for table in tables])
     by_rows: dict[frozenset[tuple[Any, ...]], list[Table]] = {}
     for table in tables:
         by_rows.setdefault(table.incomplete(promised), []).append(table)
