@@ -106,4 +106,6 @@ def __getattr__(name: str) -> Any:
         return import_module(f"pandas_dp.{name}")
     if name in LATER:
         return getattr(import_module(LATER[name]), name)
+    if name == "split":
+        raise AttributeError("pandas_dp.split(1, queries) is now pandas_dp.plan(queries, frame=df, epsilon=1)")
     raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}")
