@@ -150,7 +150,7 @@ class Plan(Sequence[Query]):
         return "\n".join([f"{number} for {self.total}, accountant {self.accountant!r}", *lines, *beside])
 
 
-@example(LINE)
+@example(LINE, typed=True)
 def plan(
     queries: Any,
     frame: pd.DataFrame,
@@ -160,7 +160,7 @@ def plan(
     accountant: str = "auto",
     rows: Any = None,
     reconcile: bool = False,
-    complete: Any = (),
+    complete: Any = None,
 ) -> Plan:
     """Find prices for several queries together: for wanted errors the least total, or what a total buys. Nothing is charged.
 
@@ -228,13 +228,13 @@ def plan(
     total = None if epsilon is None else numbers.positive_epsilon(numbers.unquoted(epsilon))
     known = None if rows is None else numbers.positive_int(rows, "rows")
     terms, together = _terms(accountant, numbers.small_delta(delta)), numbers.flag(reconcile, "reconcile")
-    if complete and not together:
+    if complete is not None and not together:
         raise ArgumentValueError("complete= goes with reconcile=True: plan(..., reconcile=True, complete=['sex'])")
     unique: dict[Any, int] = {}
     drawn = [(query, place if query._terms.get("fresh") else None) for place, query in enumerate(queries)]
     of = [unique.setdefault(one, len(unique)) for one in drawn]
     puts = [Put.of(query, frame, not terms[-1].delta, known) for query, _ in unique]
-    groups = groups_of(puts, complete) if together else []
+    groups = groups_of(puts, () if complete is None else complete) if together else []
     wanted = Wanted(puts, groups, terms)
     return Plan(for_errors(wanted) if total is None else for_total(wanted, total), puts, of)
 

@@ -352,7 +352,7 @@ def test_twelve_tables_are_planned_within_a_second(delta, reconcile):
 def test_running_a_plan_stays_within_its_errors_and_its_total(reconcile, delta):
     """1,000 runs, in which the first cell of each table is beyond its error 50 times on average at most.
 
-    91 times or more it is with probability 8e-8, by the binomial law: for 24 tables in all below 2e-6.
+    92 times or more it is with probability 2.6e-8, by the binomial law: for the 24 tables of four cases below 1e-6.
     """
     frame, errors = patients(), [25, 10, 40, 25, 15, 30]
     queries, pairs = tables(errors), list(itertools.combinations(KEYS, 2))
@@ -362,9 +362,9 @@ def test_running_a_plan_stays_within_its_errors_and_its_total(reconcile, delta):
     exact = [(frame[one].eq(KEYS[one][0]) & frame[other].eq(KEYS[other][0])).sum() for one, other in pairs]
     beyond = np.zeros(len(queries))
     for _ in range(1000):
-        mine = frame.copy()
+        mine = patients()
         session = mine.dp.protect(plan=plan, name=fresh())
         answers = plan(mine)  # which the total pays for
         beyond += [abs(found.iloc[0] - n) > error for found, n, error in zip(answers, exact, errors, strict=True)]
         session.close()
-    assert (beyond <= 90).all()
+    assert (beyond <= 91).all()
