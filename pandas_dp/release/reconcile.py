@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -214,6 +215,26 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     unfinished = nonnegative and not all(group.found for group in groups)
     moved = [Caution(text) for text in ([MOVED] * nonnegative + [UNFINISHED] * unfinished)]
     return Reconciled(tuple(listed), groups, (*_notes(groups), *moved))
+
+
+def reconcile_most(answers: Sequence[Release], complete: Any, nonnegative: bool) -> Reconciled:
+    """Reconcile the tables among some answers that are about the same rows, the largest number of them."""
+    found: list[list[Release]] = []
+    for place, one in enumerate(answers):
+        with contextlib.suppress(ArgumentTypeError):  # it is none, or was changed
+            table_of(place, one)
+            rows = one._provenance.content, one.query.steps
+            known = next((same for same in found if (same[0]._provenance.content, same[0].query.steps) == rows), None)
+            found.append([one]) if known is None else known.append(one)
+    most = max(found, key=len, default=[])
+    if len(most) < 2:
+        raise ArgumentTypeError(
+            "this process was given no two tables of counts of the same rows on this budget: ask df.dp(epsilon=0.5).count() "
+            f"and df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm']), or give answers from elsewhere: {LINE}"
+        )
+    made, others = reconcile(most, complete, nonnegative), sum(map(len, found)) - len(most)
+    left = (f"{others} other table{'s' * (others > 1)} of counts: of other rows, or behind other steps",) * (others > 0)
+    return Reconciled(made.raw, made._groups, (*made.notes, *left))
 
 
 def _notes(groups: list[Group]) -> tuple[str, ...]:

@@ -254,6 +254,9 @@ right("Session.adopt", lambda: Made(FRAME.dp.session.adopt, (table(),), {"reason
 right("Session.extend", lambda: Made(held().dp.session.extend, (10**6,), {"reason": "more"}))
 right("Session.close", lambda: Made(held().dp.session.close))
 right("Session.group", lambda: Made(FRAME.dp.session.group, (3,)))
+right(
+    "Session.reconcile", lambda: Made(FRAME.dp.session.reconcile, (), {"complete": ["ward", "to"], "nonnegative": True})
+)
 right("Session.report", lambda: Made(REPORTED.report, ("page.html",), odd=FEW_ODD))
 right("Session.plot", lambda: Made(FRAME.dp.session.plot))
 right("Query.__call__", lambda: Made(QUERY.__call__, (FRAME,)))
