@@ -22,7 +22,6 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.numbers import Accuracy
 
 AT = f"({percent(LEVEL)})"
-TOO_SMALL = "within= is too small: even epsilon=1e6 would not be that accurate"
 SAY = "say roughly how many rows: preview(..., rows=10_000)"
 FITS = "not known in advance: it depends on the data"
 LONGEST, MOST_PLAIN = 2**62, 1e15
@@ -413,7 +412,7 @@ def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
         return Fraction(f"{10 ** (exponent / 1000):.3e}")
 
     if not fits(power(high)):
-        raise ArgumentValueError(TOO_SMALL)
+        raise ArgumentValueError("within= is too small: even epsilon=1e6 would not be that accurate")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(power(middle)) else (middle, high)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.base import SAY, TOO_SMALL, Aggregate, ExpectedError, Terms, in_numbers, least_epsilon
+from pandas_dp.aggregates.base import SAY, Aggregate, ExpectedError, Terms, in_numbers, least_epsilon
 from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -24,7 +24,6 @@ DIGITS = 4  # of prices and totals, which are rounded up
 ANY_DELTA = Fraction(1, 10**6)  # by which Gaussian noise for an error is found; what counts is its rho
 WITHOUT = "the error of {!r} depends on the number of rows: say about how many, plan(queries, frame=df, rows=10_000)"
 NO_ERROR = "the error of {!r} is not known in advance: give that query a price, pandas_dp.query(epsilon=0.5)"
-UNREACHED = "{} of {!r} is too small: even epsilon=1e6 would not be that accurate; want a larger error"
 
 
 class Choice(NamedTuple):
@@ -133,10 +132,8 @@ class Put:
                 return self.aggregate.epsilon_for(wanted, self.terms)
             except ArgumentTypeError:
                 return self._by_rows(wanted, lambda epsilon: Price(epsilon, wanted.delta))
-        except ArgumentValueError as error:
-            if str(error) == TOO_SMALL:
-                raise ArgumentValueError(UNREACHED.format(wanted, self.query)) from None
-            raise
+        except ArgumentValueError as error:  # even the largest epsilon
+            raise ArgumentValueError(f"{error}; want more than {self.query!r} does, such as within=20") from None
 
     def _gaussian(self, wanted: Accuracy) -> list[Fraction]:
         """The least rho for an error; none where the query has no Gaussian noise."""
@@ -159,7 +156,7 @@ class Put:
             raise ArgumentTypeError(NO_ERROR.format(self.query))
         in_numbers(wanted, isinstance(known.half_width, pd.Timedelta))
         if wanted.level != LEVEL:
-            raise ArgumentValueError(f"the error of {self.query!r} is known at 95 % alone: leave confidence= out")
+            raise ArgumentTypeError(f"the error of {self.query!r} is known at 95 % alone: leave confidence= out")
 
         def fits(amount: Fraction) -> bool:
             half = self.error(price(amount)).half_width

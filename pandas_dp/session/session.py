@@ -351,9 +351,8 @@ class Session:
         >>> session.group(3)
         'any 3 rows together: epsilon=9'
         """
-        return group_text(
-            odometer.promised(self._ledger.rule(self.name), self._state), self.unit, positive_int(size, "size")
-        )
+        promised = odometer.promised(self._ledger.rule(self.name), self._ledger.state(self.name))
+        return group_text(promised, self.unit, positive_int(size, "size"))
 
     @property
     def releases(self) -> pd.DataFrame:
