@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -50,6 +51,17 @@ class Settled:
         if self.unbiased is None:
             return value - half, value + half
         return max(self.unbiased - half, 0.0), max(self.unbiased + half, 0.0)
+
+
+def ends_of(values: Floats, errors: Sequence[Settled], level: float) -> Floats:
+    """Ends of the intervals of many cells, shape (cells, 2); often they have one law."""
+    halves = {id(law): half_width(law, level) for law in {id(error.law): error.law for error in errors}.values()}
+    half = np.array([halves[id(error.law)] for error in errors])
+    before = np.array([math.nan if error.unbiased is None else error.unbiased for error in errors])
+    around = np.where(np.isnan(before), values, before)
+    ends: Floats = np.column_stack([around - half, around + half])
+    ends[~np.isnan(before)] = np.maximum(ends[~np.isnan(before)], 0)
+    return ends
 
 
 @dataclass(frozen=True, eq=False)

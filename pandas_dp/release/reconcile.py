@@ -29,6 +29,7 @@ from pandas_dp.release.count_tables import (
     Settled,
     Table,
     check_rows,
+    ends_of,
     group_of,
     promised_of,
     table_of,
@@ -136,7 +137,7 @@ class Reconciled(Sequence[Release]):
         # of all rows where there is a choice, and by the finest parts
         group, table = min(have, key=lambda one: (one[0].apart, -math.prod(len(one[1].labels[c]) for c in columns)))
         values, errors = group.margin(table, columns)
-        ends = np.array([error.bounds(x, level) for error, x in zip(errors, values.ravel(), strict=True)])
+        ends = ends_of(values.ravel(), errors, level)
         labels = [table.labels[name] for name in columns]
         index = pd.Index(["count()"]) if not labels else _index(labels)
         return pd.DataFrame({"value": values.ravel(), "lower": ends[:, 0], "upper": ends[:, 1]}, index=index)

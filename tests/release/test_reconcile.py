@@ -446,3 +446,11 @@ def test_a_session_of_units_says_why_it_reconciles_nothing():
     with pytest.raises(ArgumentTypeError, match="counts some rows of each 'pid'"):
         session.reconcile(complete=["ward"])
     session.close()
+
+
+def test_intervals_of_many_cells_at_once_are_those_of_each(frame):
+    answers = [by(frame, ["sex", "ward"], 0.02, **WHOLE), by(frame, ["ward"], 0.02, **WHOLE)]
+    for nonnegative in (False, True):
+        made = pandas_dp.reconcile(answers, nonnegative=nonnegative)
+        found, ends = made.table("sex", "ward"), made[0].interval()
+        np.testing.assert_allclose(found[["lower", "upper"]].to_numpy(), ends[["lower", "upper"]].to_numpy(), atol=1e-9)
