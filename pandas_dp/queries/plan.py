@@ -13,6 +13,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.queries.accounts import Terms, accounts
+from pandas_dp.queries.json_values import toml
 from pandas_dp.queries.planning import Planned, Wanted, for_errors, for_total
 from pandas_dp.queries.pricing import Put
 from pandas_dp.queries.query import Query, carried
@@ -61,11 +62,12 @@ class Plan(Sequence[Query]):
             told = group.errors([paid.chosen[at] for at in group.places])
             for at, error in zip(group.places, told, strict=True):
                 errors[at] = error
+        self._paid = [query for query, (_, (_, loss)) in zip(queries, chosen, strict=True) if loss.parts]
         rows = [
             (str(put.asked), str(price) if loss.parts else "nothing", error, put.wanted)
             for (put, (price, loss)), error in zip(chosen, errors, strict=True)
         ]
-        self._drawn, self._queries, self._rows = queries, tuple(queries[at] for at in of), [rows[at] for at in of]
+        self._queries, self._rows = tuple(queries[at] for at in of), [rows[at] for at in of]
 
     def __len__(self) -> int:
         """Number of queries."""
@@ -88,7 +90,7 @@ class Plan(Sequence[Query]):
             "epsilon": self.epsilon,
             "delta": self.delta,
             "accountant": "auto" if declared else self.accountant,
-            "plan": list(self._drawn) if declared else None,
+            "plan": self._paid if declared else None,
         }
 
     def table(self) -> pd.DataFrame:
@@ -107,6 +109,38 @@ class Plan(Sequence[Query]):
         '± 20 rows (95 %)'
         """
         return pd.DataFrame(self._rows, columns=["question", "price", "error", "wanted"])
+
+    def to_toml(self) -> str:
+        """Return the queries at their prices as text for a plan file, where they stand below ``[budget]``.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ArgumentTypeError
+            An argument is a function, an expression or a table: such a query is asked in code. So is one with ``fresh=True``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="plan file example")
+        >>> print(pandas_dp.plan([pandas_dp.query(within=20).count()], frame=df).to_toml())
+        [[queries]]
+        name = "query_1"
+        price = { "epsilon" = 0.1462 }
+        calls = [{ "call" = "count" }]
+        <BLANKLINE>
+        """
+        if any(query._terms.get("fresh") for query in self):
+            raise ArgumentTypeError("a plan file draws nothing afresh: ask the queries with fresh=True in code")
+        written = [query.to_dict() for query in self]
+        return "\n".join(
+            f'[[queries]]\nname = "query_{place}"\nprice = {toml(said["price"])}\ncalls = {toml(said["calls"])}\n'
+            for place, said in enumerate(written, 1)
+        )
 
     def __call__(self, frame: pd.DataFrame) -> list[Any]:
         """Ask all queries of a protected frame, in their order; none if its budget does not pay for all.
@@ -200,7 +234,8 @@ def plan(
     Notes
     -----
     A price is the least one of four digits for an error with 95 %, or with the ``confidence=`` of the query; a total is
-    rounded up to four digits, that of "pure" is the exact sum. A budget of that total admits the queries in any order.
+    rounded up to four digits, that of "pure" is the exact sum. A budget of that total admits the queries in any order. Where
+    no session protects the frame one is opened, as by a question; `protect` then names the total.
     With ``reconcile`` a linear program bent by variances, which is convex for Gaussian noise, finds the least sum; for Laplace
     noise it finds prices that no small change makes cheaper. The exact law of each error is checked at the end, and prices
     raised where needed. Such errors are those of the whole list: each answer alone errs by more. A table that others tell

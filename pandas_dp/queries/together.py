@@ -13,6 +13,7 @@ import numpy as np
 
 from pandas_dp.aggregates.base import IN_ROWS, noise_of
 from pandas_dp.aggregates.consistent import Columns, Floats, Noisy, Residuals
+from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.precisions import Design, concave_least
 from pandas_dp.aggregates.uncertainty import LEVEL, percent
 from pandas_dp.aggregates.weighted_noise import CellNoise, Law, half_width, in_deviations
@@ -183,21 +184,32 @@ def groups_of(puts: Sequence[Put], complete: Any) -> list[Together]:
 
 
 def _columns(put: Put) -> dict[str, Keys | Bins] | None:
-    """The columns of a table of counts of rows, one of each unit; None of all else, and of what wants another noise."""
+    """The columns of a table of counts of rows, one of each unit; None of all else, and of what wants another noise.
+
+    Nor of a number of rows that was typed, which counts none.
+    """
     question = question_of(put.aggregate)
     wants = isinstance(put.offer, Accuracy) and put.offer.delta
-    factors = None if question is None or wants or put.terms.unit.column is not None else factors_of(question)
+    typed = put.terms.public_rows is not None and not put.terms.counted and isinstance(question, Count)
+    alone = question is None or wants or typed or put.terms.unit.column is not None
+    factors = None if question is None or alone else factors_of(question)
     names = {factor.column: factor for factor in factors or ()}
     return None if factors is None or len(names) < len(factors) or len(factors) > MOST_COLUMNS else names
 
 
 def _group(puts: Sequence[Put], tables: dict[int, dict[str, Keys | Bins]], promised: Iterable[str]) -> Together | None:
-    """Those with the same parts wherever they share a column: the others are asked as if they stood alone."""
+    """Those with the same parts wherever they share a column: the others are asked as if they stood alone.
+
+    So is a question that stands there already: at one price both would be one draw.
+    """
     known: dict[str, frozenset[Any]] = {}
+    asked = set[str]()
     kept: list[int] = []
     for place, by in tables.items():
         parts = {name: frozenset(parts_of(factor)) for name, factor in by.items()}
-        if all(known.get(name, own) == own for name, own in parts.items()):
+        question = repr(puts[place].aggregate)
+        if question not in asked and all(known.get(name, own) == own for name, own in parts.items()):
+            asked.add(question)
             known |= parts
             kept.append(place)
     if len(kept) < 2:

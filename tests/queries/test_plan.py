@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import tomllib
 from fractions import Fraction
 
 import numpy as np
@@ -13,10 +14,12 @@ from support.frames import fresh, people, protected
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.commands.plans import PipelinePlan
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss as Loss
 from pandas_dp.queries.accounts import Terms, least, within
+from pandas_dp.queries.json_values import toml
 from pandas_dp.queries.pricing import Choice, Put
 from pandas_dp.questions.several import prices_for
 
@@ -230,6 +233,26 @@ def test_a_public_number_costs_nothing_in_a_plan():
     assert rows == len(df)
 
 
+def test_a_plan_is_written_down_as_a_plan_file_has_it():
+    df = protected(patients(), epsilon=3)
+    queries = [
+        *tables([20, 50]),
+        want(30).query('sex == "f" and paid != "\x7f"').count(),
+        pandas_dp.query(epsilon=Fraction(1, 3)).count("ward"),
+        pandas_dp.query(within=30, delta=1e-6).histogram("ward", keys=["A", "B"], other=True),
+    ]
+    plan = pandas_dp.plan(queries, frame=df, delta=1e-5)
+    budget = f'[budget]\nname = "v"\nepsilon = {float(plan.epsilon)}\ndelta = 1e-5\naccountant = "hybrid"\n'
+    read = PipelinePlan.of(tomllib.loads(f"{budget}\n{plan.to_toml()}"))
+    assert [planned.query for planned in read.queries] == list(plan)
+    assert [planned.name for planned in read.queries][-1] == "query_5"
+    fresh_one = pandas_dp.plan([want(20, fresh=True).count()], frame=df)
+    with pytest.raises(ArgumentTypeError, match="in code"):
+        fresh_one.to_toml()
+    with pytest.raises(ArgumentTypeError, match="a plan holds numbers"):
+        toml([None])
+
+
 LINES = [
     ({"queries": [COUNT, "count"]}, ArgumentTypeError, r"list of queries: pandas_dp\.plan\("),
     ({"queries": []}, ArgumentValueError, "between 1 and"),
@@ -314,6 +337,40 @@ def test_reconciled_tables_cost_no_more_and_err_by_what_is_wanted(errors, delta)
         ends = answer.interval()
         assert ((ends.upper - ends.lower) / 2 <= error * (1 + 1e-6)).all()
     session.close()
+
+
+def test_what_is_one_draw_or_no_count_is_not_reconciled():
+    """Two forms of one question are one stored answer, and a typed number of rows counts nothing: the plan runs all the same."""
+    keys = {name: KEYS[name] for name in ("sex", "ward")}
+    queries = [want(25).crosstab("sex", "ward", keys=keys), *tables([25], ("sex", "ward")), *tables([40, 40], size=1)]
+    df = patients()
+    session = df.dp.protect(epsilon=50, neighbors="replace_one", rows=600, name=fresh())
+    plan = pandas_dp.plan([*queries, want(9).count()], frame=df, reconcile=True, complete=list(keys))
+    told = plan.table()
+    assert told["error"].str.contains("reconciled").tolist() == [True, False, True, True, False]
+    assert told["price"].iloc[-1] == "nothing"
+    answers = plan(df)
+    assert answers[-1] == 600
+    assert answers[0].to_numpy().sum() == pytest.approx(answers[2].sum())
+    assert ((answers[2].interval().upper - answers[2].interval().lower) / 2 <= 40 + 1e-6).all()
+    declared = pandas_dp.plan([want(9).count(), *queries[2:]], frame=df, delta=1e-6, accountant="plan")
+    session.close()
+    other = patients()
+    other.dp.protect(plan=declared, neighbors="replace_one", rows=600, name=fresh())
+    assert len(declared(other)) == 3
+
+
+def test_prices_and_errors_stand_side_by_side_under_a_total():
+    df = protected(people(), epsilon=3)
+    plan = pandas_dp.plan(
+        [COUNT, want(20).query("age > 40").count(), pandas_dp.query(rho=0.01).count("age")], df, epsilon=1, delta=1e-6
+    )
+    assert plan.epsilon == 1
+    assert plan[0]._terms["epsilon"] < 1
+    assert plan[2]._terms["rho"] < 0.01
+    both = pandas_dp.plan([COUNT, want(20).query("age > 40").count()], df, epsilon=0.5)
+    assert 0.499 < both.epsilon <= 0.5
+    assert float(prices(df, both)[0] / prices(df, both)[1]) == pytest.approx(1 / 0.1462, rel=0.02)
 
 
 def test_prices_of_tables_that_tell_of_each_other_are_the_least_on_a_grid():
