@@ -15,6 +15,7 @@ from support.frames import fresh, people, protected
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 from pandas_dp.commands.plans import PipelinePlan
+from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss as Loss
@@ -22,6 +23,7 @@ from pandas_dp.queries.accounts import Terms, least, within
 from pandas_dp.queries.json_values import toml
 from pandas_dp.queries.pricing import Choice, Put
 from pandas_dp.questions.several import prices_for
+from pandas_dp.tables import protected as protecting
 
 ASK = pandas_dp.query(epsilon=1)
 COUNT, OLDER = ASK.count(), ASK.query("age > 40").count()
@@ -67,6 +69,17 @@ def test_each_wanted_error_has_its_least_price_and_the_total_is_their_sum():
     assert df.dp.session.spent == "epsilon=0"
     assert len(plan(df)) == 3
     assert df.dp.session.spent == plan.total
+
+
+def test_no_row_is_read_and_nothing_charged(monkeypatch):
+    df = protected(patients(), epsilon=3)
+    monkeypatch.setattr(protecting, "open_view", lambda *args: pytest.fail("a row is read"))
+    monkeypatch.setattr(gate, "release", lambda request: pytest.fail("a question is asked"))
+    entries = len(df.dp.session.releases)
+    options = {"delta": 1e-6, "rows": 500, "reconcile": True, "complete": list(KEYS)}
+    for total in ({}, {"epsilon": 1}):
+        pandas_dp.plan([*tables([20, 30, 40]), want(20).query("sex == 'f'").count()], df, **total, **options)
+    assert len(df.dp.session.releases) == entries
 
 
 def test_prices_are_shares_of_a_total():
@@ -340,7 +353,7 @@ def test_reconciled_tables_cost_no_more_and_err_by_what_is_wanted(errors, delta)
 
 
 def test_what_is_one_draw_or_no_count_is_not_reconciled():
-    """Two forms of one question are one stored answer, and a typed number of rows counts nothing: the plan runs all the same."""
+    """Two forms of one question are one stored answer, and a typed number of rows counts nothing."""
     keys = {name: KEYS[name] for name in ("sex", "ward")}
     queries = [want(25).crosstab("sex", "ward", keys=keys), *tables([25], ("sex", "ward")), *tables([40, 40], size=1)]
     df = patients()
