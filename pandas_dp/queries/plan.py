@@ -212,7 +212,7 @@ def plan(
         cheaper.
     accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp", "plan"}
         How the total will be counted, as ``protect`` knows it, or "plan" for prices that are declared. By default that with
-        the least epsilon.
+        the least epsilon; "pure", which needs no delta, where that is at most 1 % more.
     rows : int, optional
         About how many rows count, from outside the data: the errors of means depend on it.
     reconcile : bool

@@ -12,6 +12,7 @@ from pandas_dp.queries.accounts import Choices, Paid, Terms, least, lowest, with
 from pandas_dp.queries.pricing import Choice, Put, over, up
 from pandas_dp.queries.together import Together
 
+NO_DELTA = Fraction(1, 100)  # of a total: what a promise without a delta is worth
 MOST = 1024  # times a wanted error, or a part of it, that a total may buy
 TOO_LITTLE = (
     "epsilon is too small for errors 1,000 times as large as the queries want: leave epsilon= out to see what they cost"
@@ -86,6 +87,8 @@ class Wanted(NamedTuple):
     ) -> tuple[Paid, Way, dict[str, Fraction | None]]:
         """The least total for so many times the errors, its way, and the least one by each accountant.
 
+        One without a delta counts as if it were a little less.
+
         Raises
         ------
         ArgumentValueError
@@ -100,7 +103,8 @@ class Wanted(NamedTuple):
             found += paid
         if not found:
             raise ArgumentValueError(UNPAID.format(self.terms[0].accountant))
-        return *min(found, key=lambda one: one[0].epsilon), totals
+        best, way = min(found, key=lambda one: one[0].epsilon * (1 if one[0].terms.delta else 1 - NO_DELTA))
+        return best, way, totals
 
 
 def _amount(chosen: Sequence[Choice]) -> Fraction:

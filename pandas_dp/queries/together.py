@@ -29,6 +29,7 @@ TRIALS = (
 )  # how exactly the quantile is found that goes with prices, before prices are found that go with it
 MENDED = 12  # rounds in which all prices are raised until the exact law of each error is within what is wanted
 BEYOND = 1.0005  # more than the missing share: prices are rounded
+LEAST_SHARE = 1e-3  # of the largest price: what others tell enough of needs none at all
 ROUNDING = 1 / 12  # variance of the rounding of Gaussian noise
 
 
@@ -117,6 +118,7 @@ class Together:
             start = np.maximum(start, 2 / most)
             found = self._least(design, most, start, free, gaussian)
             amounts = self._amounts(found, free, gaussian)
+            amounts = np.maximum(amounts, amounts.max() * LEAST_SHARE)
             chosen = self._at(alone, free, amounts, gaussian)
         for _ in range(MENDED):
             worst = float((self.half_widths(chosen)[free] / errors).max())
