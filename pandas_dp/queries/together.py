@@ -78,13 +78,16 @@ class Together:
         """The same in deviations, which depends on the weights of the noise."""
         laws = self.laws(chosen)
         if exactly:
-            return self.half_widths(chosen) / np.sqrt([law.variance for law in laws])
+            return self.half_widths(chosen) / np.sqrt([law.variance or 1.0 for law in laws])
         return np.array([in_deviations(law, level) for law, level in zip(laws, self.levels, strict=True)])
 
     def errors(self, chosen: Sequence[Choice]) -> list[str]:
         """The same in words."""
-        told = zip(self.half_widths(chosen).tolist(), self.levels, strict=True)
-        return [f"each ± {IN_ROWS.text(half)} ({percent(level)}) reconciled" for half, level in told]
+        told = zip(self.tables, self.half_widths(chosen).tolist(), self.levels, strict=True)
+        each = {(): ""}  # a count of all rows is one number
+        return [
+            f"{each.get(by, 'each ')}± {IN_ROWS.text(half)} ({percent(level)}) reconciled" for by, half, level in told
+        ]
 
     def cheapest(self, alone: Sequence[Choice], gaussian: bool) -> list[Choice] | None:
         """Prices at which the consistent tables err by no more than is wanted, of the least epsilons together, or rhos.

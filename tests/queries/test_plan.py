@@ -383,6 +383,25 @@ def test_what_is_one_draw_or_no_count_is_not_reconciled():
     assert len(declared(other)) == 3
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_a_public_number_of_rows_makes_tables_cheaper(delta):
+    df = patients()
+    session = df.dp.protect(epsilon=50, neighbors="replace_one", rows=True, name=fresh())
+    queries = [want(9).count(), *tables([25] * 4, size=1)]
+    plan = pandas_dp.plan(queries, df, delta=delta, reconcile=True, complete=list(KEYS))
+    alone = pandas_dp.plan(queries, df, delta=delta)
+    assert plan.epsilon < 0.9 * alone.epsilon
+    assert plan.table()["error"].iloc[0] == "± 0 rows (95 %) reconciled"
+    mine = patients()
+    mine.dp.protect(plan=plan, neighbors="replace_one", rows=True, name=fresh())
+    rows, *found = plan(mine)
+    assert rows == 600
+    assert all(one.sum() == pytest.approx(600) for one in found)
+    assert all(((one.interval().upper - one.interval().lower) / 2 <= 25 + 1e-6).all() for one in found)
+    session.close()
+
+
 def test_prices_and_errors_stand_side_by_side_under_a_total():
     df = protected(people(), epsilon=3)
     plan = pandas_dp.plan(
