@@ -84,9 +84,8 @@ class Together:
     def errors(self, chosen: Sequence[Choice]) -> list[str]:
         """The same in words."""
         told = zip(self.tables, self.half_widths(chosen).tolist(), self.levels, strict=True)
-        each = {(): ""}  # a count of all rows is one number
-        return [
-            f"{each.get(by, 'each ')}± {IN_ROWS.text(half)} ({percent(level)}) reconciled" for by, half, level in told
+        return [  # a count of all rows is one number
+            f"{'each ' if by else ''}± {IN_ROWS.text(half)} ({percent(level)}) reconciled" for by, half, level in told
         ]
 
     def cheapest(self, alone: Sequence[Choice], gaussian: bool) -> list[Choice] | None:
