@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pandas_dp import accounting, audit, local, teaching
     from pandas_dp.accessor.scan import ScannedTable, scan_parquet
     from pandas_dp.aggregates.prices import geometric_prices
-    from pandas_dp.queries.query import Query, query, split
+    from pandas_dp.queries.plan import Plan, plan
+    from pandas_dp.queries.query import Query, query
     from pandas_dp.release.reconcile import reconcile
     from pandas_dp.session.mock import mock
     from pandas_dp.session.opening import open_session
@@ -40,18 +41,19 @@ if TYPE_CHECKING:
 find_moved()
 __version__ = "0.1.0"
 LATER = {
+    "Plan": "pandas_dp.queries.plan",
     "Query": "pandas_dp.queries.query",
     "ScannedTable": "pandas_dp.accessor.scan",
     "geometric_prices": "pandas_dp.aggregates.prices",
     "mock": "pandas_dp.session.mock",
     "open_session": "pandas_dp.session.opening",
+    "plan": "pandas_dp.queries.plan",
     "query": "pandas_dp.queries.query",
     "read_csv": "pandas_dp.tables.readers",
     "read_feather": "pandas_dp.tables.readers",
     "read_parquet": "pandas_dp.tables.readers",
     "reconcile": "pandas_dp.release.reconcile",
     "scan_parquet": "pandas_dp.accessor.scan",
-    "split": "pandas_dp.queries.query",
 }
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "LedgerError",
     "NoSessionError",
     "PandasDPError",
+    "Plan",
     "Query",
     "QueryFailedError",
     "ScannedTable",
@@ -81,13 +84,13 @@ __all__ = [
     "local",
     "mock",
     "open_session",
+    "plan",
     "query",
     "read_csv",
     "read_feather",
     "read_parquet",
     "reconcile",
     "scan_parquet",
-    "split",
     "teaching",
 ]
 
@@ -103,4 +106,6 @@ def __getattr__(name: str) -> Any:
         return import_module(f"pandas_dp.{name}")
     if name in LATER:
         return getattr(import_module(LATER[name]), name)
+    if name == "split":
+        raise AttributeError("pandas_dp.split(1, queries) is now pandas_dp.plan(queries, frame=df, epsilon=1)")
     raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}")

@@ -138,7 +138,7 @@ def test_everything_that_a_frame_can_do(here):
     parts = ddf.dp.partition("sex", ["F", "M"], epsilon=SURE)
     assert [part.dp(epsilon=SURE).count() for part in parts.values()] == [300, 300]
     assert ddf.dp.allot("nightly", epsilon=SURE).dp(epsilon=SURE).count() == 600
-    assert [query(ddf) for query in pandas_dp.split(1, [ask], within=[20], frame=ddf)]
+    assert len(pandas_dp.plan([pandas_dp.query(within=20).count(), ask], frame=ddf)(ddf)) == 2
     assert "protects each row" in repr(ddf.dp)
 
 

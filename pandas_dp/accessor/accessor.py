@@ -267,9 +267,10 @@ class Accessor(RowSteps[pd.DataFrame]):
             nothing else.
         delta_reserved : number, optional
             Part of delta for discovering keys and for noise that adapts to the data; a tenth by default.
-        plan : dict of price to count, or list of prices or queries, optional
+        plan : Plan, dict of price to count, or list of prices or queries, optional
             Epsilons declared before the first answer, such as ``{0.1: 40}``: together they cost less than they add up to, and
-            the rest pays for others. Questions may depend on answers, these prices may not. Needs a delta.
+            the rest pays for others. Questions may depend on answers, these prices may not. Needs a delta. A `pandas_dp.plan`
+            alone, without epsilon, brings the total and accountant that pay for it.
         ledger : path, optional
             File on a disk of this machine that keeps the budget; without one it is not saved, and lost when Python stops.
         name : str
@@ -326,6 +327,11 @@ class Accessor(RowSteps[pd.DataFrame]):
             if epsilon is not None or unit is not None or rho is not None:
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
             return opening.join(self._frame, session, schema, table, version, rows, reason)
+        terms = getattr(plan, "terms", None)
+        if terms is not None and epsilon is None and rho is None:
+            if delta or accountant != "auto":
+                raise ArgumentTypeError("this plan brings its own total: df.dp.protect(plan=plan)")
+            epsilon, delta, accountant, plan = (terms[name] for name in ("epsilon", "delta", "accountant", "plan"))
         if (epsilon is None) == (rho is None):
             both = "one total, epsilon= or rho=" if rho is not None else "the total"
             raise ArgumentTypeError(f"protect needs {both}: df.dp.protect(epsilon=3)")

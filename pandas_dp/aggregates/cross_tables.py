@@ -161,6 +161,11 @@ class CrossTable(SingleLook):
         return self.question.totals and self.normalize is None
 
     @property
+    def counts_rows(self) -> bool:  # type: ignore[override]
+        """As its question; shares are none."""
+        return self.question.counts_rows and self.normalize is None
+
+    @property
     def sums(self) -> bool:
         """As its question."""
         return self.question.sums

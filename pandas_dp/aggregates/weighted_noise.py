@@ -26,6 +26,8 @@ FEW = 1e-4  # of the variance of a sum: such a term counts as normal
 FAST, SLOW = (1200, 90.0), (4500, 450.0)  # points of an integral over a characteristic function, and where it ends
 BLUR, SLACK = 0.01, 2.5  # normal noise on top, in deviations, so that the integral ends; and how far it reaches
 HALVINGS = 60
+MANY = 1e12  # variance of noise of many small steps
+LEAST_CHANCE = 1e-12  # of a step of noise that counts
 LEAST = 1e-300  # below which nothing is told from 0
 
 
@@ -64,7 +66,9 @@ class CellNoise(NamedTuple):
         if not self.deviation:
             return -self.variance * u**2 / 2
         steps, chances = _rounded(self.deviation)
-        return np.log(np.maximum(np.cos(np.outer(u, steps)) @ chances, LEAST))
+        some = (steps > 0) & (chances > LEAST_CHANCE)  # it is symmetric
+        waves: Floats = chances[steps == 0] + 2 * np.cos(np.outer(u, steps[some])) @ chances[some]
+        return np.log(np.maximum(waves, LEAST))
 
 
 @lru_cache(maxsize=64)
@@ -136,3 +140,13 @@ def half_width(law: Law, level: float) -> float:
     weight, noise, _ = law.terms[0]
     step = weight / 2 if weight**2 * noise.variance > MOST_OF_IT * variance else 0.0
     return high + (SLACK * BLUR * deviation if coarse else step)
+
+
+def in_deviations(law: Law, level: float) -> float:
+    """About how many deviations `half_width` is, as if all noise were of many small steps."""
+    if not law.variance:
+        return 0.0
+    unit = MANY / law.variance
+    terms = tuple((h, CellNoise(v * unit, laplace), times) for h, (v, laplace, _), times in law.terms)
+    found: float = half_width(Law(terms), level) / math.sqrt(MANY)
+    return found

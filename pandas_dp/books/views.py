@@ -19,6 +19,7 @@ from pandas_dp.release.html import MUTED
 from pandas_dp.release.summary import Shown, shown
 
 if TYPE_CHECKING:
+    from pandas_dp.release.reconcile import Reconciled
     from pandas_dp.release.values import Release
 import math
 import os
@@ -48,15 +49,28 @@ class Answered:
 
     def __init__(self) -> None:
         self._releases: OrderedDict[tuple[str, int], Release | Shown] = OrderedDict()
+        self._counts: OrderedDict[tuple[str, int], Release] = OrderedDict()  # tables, also of a ledger file
 
     def keep(self, ledger: Ledger, name: str, given: Given, release: Release) -> None:
         """Keep one more answer; in memory the oldest of too many is forgotten."""
+        if release.query.aggregate.counts_rows:
+            self._counts[name, given.sequence] = release
+            if len(self._counts) > MOST_KEPT:
+                self._counts.popitem(last=False)
         if ledger.path is None:
             # functions of users are let go: they may hold tables of their own
             kept = release if release.query.aggregate.stored else shown(release)
             self._releases[plain(name), given.sequence] = kept
             if len(self._releases) > MOST_KEPT:
                 self._releases.popitem(last=False)
+
+    def reconciled(self, name: str, complete: Any, nonnegative: bool) -> Reconciled:
+        """Make the tables of a budget agree."""
+        from pandas_dp.release.reconcile import reconcile_most  # importing the package shall cost little
+
+        return reconcile_most(
+            [release for (known, _), release in self._counts.items() if known == name], complete, nonnegative
+        )
 
     def of(self, name: str) -> dict[int, Shown]:
         """Return what is said of the answers of a budget, by entry."""
@@ -66,6 +80,11 @@ class Answered:
 
 class Books(pd.DataFrame):
     """Every entry of a budget: a DataFrame that prints short. Selections and copies are plain."""
+
+    @classmethod
+    def of(cls, entries: list[LedgerEntry]) -> Books:
+        """Of the entries of a ledger."""
+        return cls([(e.sequence, e.time, e.kind, e.query, e.price) for e in entries], columns=list(COLUMNS))
 
     @property
     def _constructor(self) -> Any:

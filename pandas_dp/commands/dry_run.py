@@ -12,11 +12,10 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import SAY
 from pandas_dp.books import budget_words, odometer
-from pandas_dp.commands.plans import BudgetTerms, existing_ledger
+from pandas_dp.commands.plans import BudgetTerms, existing_ledger, fitting
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.query import Query
@@ -28,7 +27,6 @@ from pandas_dp.tables.schema_checks import check_schema
 Where = tuple[str | None, str | None, str | None]
 """Path of the ledger, name and version of the table."""
 Questions = Callable[[pd.DataFrame], Iterable[tuple[str, Query]]]
-MOST_CHARACTERS = 300  # of a message that repeats a question
 
 
 @dataclass(frozen=True)
@@ -164,17 +162,8 @@ def preview_of(name: str, query: Query, frame: pd.DataFrame, rows: int | None) -
         Nothing else.
     """
     where = f"query {name!r}: " if name else ""
-    try:
-        preview: Preview = query.preview(frame, rows=rows)
-        return preview
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{where}{error}") from None
-    except PandasDPError:
-        raise
-    except AttributeError as error:  # as for attributes of an object
-        raise ArgumentValueError(f"{where}{error}") from None
-    except Exception:  # noqa: BLE001 - from a file anything can stand for an argument; there is no row here that it could tell of
-        raise ArgumentValueError(f"{where}its arguments do not fit: {query!r}"[:MOST_CHARACTERS]) from None
+    found: Preview = fitting(where, f": {query!r}", lambda: query.preview(frame, rows=rows))
+    return found
 
 
 def _in_turn(rule: Filter, state: State, previews: list[tuple[str, Query, Preview]]) -> tuple[list[Foreseen], State]:

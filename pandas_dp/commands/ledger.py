@@ -115,8 +115,8 @@ def _shown(ledger: Ledger) -> Iterator[str]:
         yield f"  promise  {odometer.promise(rule, unit, state)}"
         yield f"  spent    {budget_words.spent(rule, state)}"
         yield f"  left     {budget_words.left(rule, state)}"
-        yield f"  spent    {rule.spent(state)}"
-        yield f"  left     {rule.left(state)}"
+        yield f"  spent    {budget_words.spent(rule, state)}"
+        yield f"  left     {budget_words.left(rule, state)}"
         if count := len(unanswered(ledger, name)):
             yield f"  lost     {UNANSWERED.format(count=count)}"
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
@@ -144,7 +144,7 @@ def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
     if budget != old:
         ledger.amend(name, budget, unit, f"extend: {options.reason}")
     rule, state = ledger.rule(name), ledger.state(name)
-    return f"{name}: {odometer.promise(rule, unit, state)}; spent {rule.spent(state)}; left {rule.left(state)}"
+    return f"{name}: {odometer.promise(rule, unit, state)}; spent {budget_words.spent(rule, state)}; left {budget_words.left(rule, state)}"
 
 
 def _decimal(typed: str | None, option: str) -> Any:

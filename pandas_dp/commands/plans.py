@@ -20,6 +20,9 @@
     price = { epsilon = 0.5 }
     ask = "groupby('ward', keys=['A', 'B']).size()"
 
+    [plan]                # optional: prices are found by pandas_dp.plan, here those that this total buys
+    epsilon = 1
+
     [[queries]]           # or as Query.to_dict writes it
     name = "mean_cost"
     price = { epsilon = 0.5 }
@@ -31,21 +34,22 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.schema import Schema, read_toml
 from pandas_dp.queries import json_values
-from pandas_dp.queries.query import DEFAULTS, MOST_QUERIES, Query, split
+from pandas_dp.queries.plan import MOST_QUERIES, plan
+from pandas_dp.queries.query import DEFAULTS, Query
 from pandas_dp.queries.texts import asked, read_query
 from pandas_dp.session import opening
 from pandas_dp.session.session import PART, Session
@@ -137,8 +141,13 @@ def existing_ledger(path: str | os.PathLike[str] | None) -> Ledger | None:
     return open_ledger(path) if path is not None and os.path.isfile(path) else None
 
 
-SECTIONS = ("budget", "table", "schema", "split", "queries")
-FIELDS = ("name", "price", "ask", "calls", "weight", "within")
+SECTIONS = ("budget", "table", "schema", "plan", "queries")
+OPTIONS = ("epsilon", "delta", "accountant", "rows")  # of `pandas_dp.plan`
+FIELDS = ("name", "price", "ask", "calls")
+SPLIT = (
+    "[split] total = 1 is now [plan] epsilon = 1, and every query has a price, price = { epsilon = 0.3 }, which stands for its "
+    "share, or an error, price = { within = 20 }"
+)
 PRICES = tuple(name for name in DEFAULTS if name != "fresh")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 INDEX = "index"  # the file that lists the answers
@@ -151,17 +160,17 @@ IN_CODE = {  # what is asked in code alone, and why
     "randomized_response": "randomized_response() shows the number of rows, which is never public here: ask it in code",
 }
 QUERY = '[[queries]] name = "rows", price = { epsilon = 0.5 }, ask = "count()"'
+Made = TypeVar("Made")
+MOST_CHARACTERS = 300  # of a message that repeats a question
 LONGEST = 200  # characters of a name or version
 
 
 @dataclass(frozen=True)
 class PlannedQuery:
-    """One question of a plan; its price is only a placeholder where the plan splits a total."""
+    """One question of a plan file."""
 
     name: str
     query: Query
-    weight: Any = None
-    within: Any = None
 
 
 @dataclass(frozen=True)
@@ -177,8 +186,8 @@ class PipelinePlan:
     schema : Schema
     queries : tuple of PlannedQuery
         In the order in which they are asked.
-    total : number or None
-        What is split over the queries, where they have no prices of their own.
+    options : dict or None
+        How `pandas_dp.plan` shall find the prices; None where they are what the queries say.
     """
 
     terms: BudgetTerms
@@ -186,7 +195,7 @@ class PipelinePlan:
     version: str | None
     schema: Schema
     queries: tuple[PlannedQuery, ...]
-    total: Any = None
+    options: Mapping[str, Any] | None = None
 
     @classmethod
     def read(cls, path: str) -> PipelinePlan:
@@ -202,40 +211,38 @@ class PipelinePlan:
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> PipelinePlan:
         """Check what a plan file says; see `read`."""
+        if "split" in said:
+            raise ArgumentValueError(SPLIT)
         _known(said, SECTIONS, "a plan")
-        budget, table, schema, split = (_section(said, name) for name in SECTIONS[:4])
+        budget, table, schema, options = (_section(said, name) for name in SECTIONS[:4])
         _known(table, ("name", "version"), "[table]")
-        _known(split, ("total",), "[split]")
+        _known(options, OPTIONS, "[plan]")
         terms = _told("[budget]", lambda: BudgetTerms.of(budget))
-        total = split.get("total")
-        queries = _queries(said.get("queries"), total is not None)
+        queries = _queries(said.get("queries"))
         name, version = check_text(table.get("name", terms.name), "[table] name"), table.get("version")
         if version is not None:
             plain = str(version) if isinstance(version, dt.date) or type(version) is int else version
             version = check_text(plain, "[table] version")
-        return cls(terms, name, version, _told("[schema]", lambda: Schema.of(schema)), queries, total)
+        return cls(
+            terms,
+            name,
+            version,
+            _told("[schema]", lambda: Schema.of(schema)),
+            queries,
+            options if "plan" in said else None,
+        )
 
     def priced(self, frame: pd.DataFrame) -> list[tuple[str, Query]]:
-        """Names and queries; a total is split on a protected frame of these columns.
+        """Names and queries, at the prices that a plan finds on a protected frame of these columns.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
         """
         names, queries = [planned.name for planned in self.queries], [planned.query for planned in self.queries]
-        if self.total is not None:
-            weights = [planned.weight for planned in self.queries]
-            within = [planned.within for planned in self.queries]
-            options = {
-                name: values
-                for name, values in (("weights", weights), ("within", within))
-                if any(v is not None for v in values)
-            }
-            if any(value is None for values in options.values() for value in values) or len(options) > 1:
-                raise ArgumentTypeError(
-                    "[split]: every query has a weight, or every query has within, or none has either"
-                )
-            queries = _told("[split]", lambda: split(self.total, queries, **options, frame=frame))
+        if self.options is not None:
+            options = {name: json_values.decoded(value) for name, value in self.options.items()}
+            queries = list(fitting("[plan]: ", "", lambda: plan(queries, frame, **options)))
         return list(zip(names, queries, strict=True))
 
 
@@ -249,6 +256,26 @@ def check_text(text: Any, what: str) -> str:
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or not text.isprintable():
         raise ArgumentTypeError(f'{what} must be a short text, such as {what.split()[-1].lstrip("-")} = "2026-11-28"')
     return text
+
+
+def fitting(where: str, what: str, check: Callable[[], Made]) -> Made:
+    """Put questions of a file to a frame; whatever they are refused for comes with where they stand.
+
+    Raises
+    ------
+    PandasDPError
+        Nothing else.
+    """
+    try:
+        return check()
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{where}{error}") from None
+    except PandasDPError:
+        raise
+    except AttributeError as error:  # as for attributes of an object
+        raise ArgumentValueError(f"{where}{error}") from None
+    except Exception:  # noqa: BLE001 - from a file anything can stand for an argument; there is no row here that it could tell of
+        raise ArgumentValueError(f"{where}its arguments do not fit{what}"[:MOST_CHARACTERS]) from None
 
 
 def _told(where: str, check: Any) -> Any:
@@ -272,7 +299,7 @@ def _section(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return section
 
 
-def _queries(said: Any, split: bool) -> tuple[PlannedQuery, ...]:
+def _queries(said: Any) -> tuple[PlannedQuery, ...]:
     if not isinstance(said, list) or not said:
         raise ArgumentTypeError(f"a plan has at least one query: {QUERY}")
     if len(said) > MOST_QUERIES:
@@ -297,20 +324,17 @@ def _queries(said: Any, split: bool) -> tuple[PlannedQuery, ...]:
                 f"two queries of the plan are named {found[name.lower()].name!r} and {name!r}{same}; each answer is a file of "
                 f'its own: name = "{name}_{place}"'
             )
-        found[name.lower()] = _told(f"query {name!r}", lambda entry=entry: _query(entry, split))
+        found[name.lower()] = _told(f"query {name!r}", lambda entry=entry: _query(entry))
     return tuple(found.values())
 
 
-def _query(entry: Mapping[str, Any], split: bool) -> PlannedQuery:
+def _query(entry: Mapping[str, Any]) -> PlannedQuery:
     _known(entry, FIELDS, "a query")
-    if split == ("price" in entry):
-        line = "leave price out, [split] has the total" if split else "it needs a price: price = { epsilon = 0.5 }"
-        raise ArgumentTypeError(line)
-    if not split and ("weight" in entry or "within" in entry):
-        raise ArgumentTypeError("weight and within split a total: [split] total = 1; or price = { within = 20 }")
+    if "price" not in entry:
+        raise ArgumentTypeError("it needs a price: price = { epsilon = 0.5 }, or an error: price = { within = 20 }")
     if ("ask" in entry) == ("calls" in entry):
         raise ArgumentTypeError('it needs one of ask and calls: ask = "count()"')
-    price = entry.get("price", {"epsilon": 1})
+    price = entry["price"]
     if isinstance(price, Mapping):
         _known(price, PRICES, "price")
     if "ask" in entry:
@@ -322,6 +346,4 @@ def _query(entry: Mapping[str, Any], split: bool) -> PlannedQuery:
         except AttributeError as error:
             raise ArgumentValueError(str(error)) from None
     refuse_in_code(query)
-    split_by = (entry.get(name) for name in ("weight", "within"))
-    weight, within = (None if value is None else json_values.decoded(value) for value in split_by)
-    return PlannedQuery(entry["name"], query, weight, within)
+    return PlannedQuery(entry["name"], query)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -14,7 +15,7 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.checks import edges_of
-from pandas_dp.facts.public_only import python
+from pandas_dp.facts.public_only import legible, python
 
 MOST_VALUES = 100_000  # of a range: a short text shall not fill the memory
 MOST_DIGITS = 400  # of a number, beyond those of any that is accepted
@@ -125,6 +126,26 @@ def _refused(what: str, where: str) -> ArgumentTypeError:
         f"a plan holds numbers, text, lists, dicts and dates, and {where}{what} is none: keep this query in code, or write "
         "it as text: conditions as .query('age > 30'), columns as .eval('double = 2 * age'), scores as score='...'"
     )
+
+
+def toml(value: Any) -> str:
+    """Write what `encoded` returned as a value of a TOML file.
+
+    Raises
+    ------
+    ArgumentTypeError
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str) and legible(value):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{toml(name)} = {toml(entry)}' for name, entry in value.items())} }}"
+    raise _refused("None" if value is None else "half a surrogate pair", "an argument that is ")
 
 
 def decoded(value: Any) -> Any:

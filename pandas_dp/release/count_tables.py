@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -52,6 +53,17 @@ class Settled:
         return max(self.unbiased - half, 0.0), max(self.unbiased + half, 0.0)
 
 
+def ends_of(values: Floats, errors: Sequence[Settled], level: float) -> Floats:
+    """Ends of the intervals of many cells, shape (cells, 2); often they have one law."""
+    halves = {id(law): half_width(law, level) for law in {id(error.law): error.law for error in errors}.values()}
+    half = np.array([halves[id(error.law)] for error in errors])
+    before = np.array([math.nan if error.unbiased is None else error.unbiased for error in errors])
+    around = np.where(np.isnan(before), values, before)
+    ends: Floats = np.column_stack([around - half, around + half])
+    ends[~np.isnan(before)] = np.maximum(ends[~np.isnan(before)], 0)
+    return ends
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """One of the answers, as counts by columns: keys, or bins, and the labels of each."""
@@ -70,12 +82,15 @@ class Table:
 
     def incomplete(self, complete: Iterable[str]) -> frozenset[tuple[Any, ...]]:
         """Columns by which rows may count nowhere, with the parts in which they count."""
-        filled = {
-            name for name, _ in (self.release._provenance.content or ((),))[-1]
-        }  # what is missing counts as a value
-        every = {name: by for name, by in self.by.items() if name not in complete}
-        some = {name: by for name, by in every.items() if not (by.other and (by.null or name in filled))}
-        return frozenset((name, frozenset(_parts(by))) for name, by in some.items())
+        return incomplete(self.by, complete, (self.release._provenance.content or ((),))[-1])
+
+
+def incomplete(by: dict[str, Keys | Bins], complete: Iterable[str], nulls: Iterable[Any]) -> frozenset[tuple[Any, ...]]:
+    """Columns by which rows may count nowhere; `nulls` are the schema's rules, by which what is missing counts as a value."""
+    filled = {name for name, _ in nulls}
+    every = {name: part for name, part in by.items() if name not in complete}
+    some = {name: part for name, part in every.items() if not (part.other and (part.null or name in filled))}
+    return frozenset((name, frozenset(parts_of(part))) for name, part in some.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +136,12 @@ class Group:
 def table_of(place: int, release: Release) -> Table:
     """An answer as a table of counts."""
     asked, error = release.query.aggregate, release._provenance.error
-    question: Any = asked.question if isinstance(asked, CrossTable) else asked
-    plain = isinstance(question, Count | CountBy) and question.column is None
-    if not plain or (isinstance(asked, CrossTable) and asked.normalize is not None):
+    question = question_of(asked)
+    if question is None:
         raise ArgumentTypeError(f"answer {place} is no table of counts by listed keys or bins: ask {TABLES}")
     if isinstance(error, NoError) and error.typed:
         raise ArgumentTypeError(f"answer {place} is a number that was typed, rows=, and never counted: leave it out")
-    by, labels = ([], []) if isinstance(question, Count) else (_factors(question.by), _factors(question.labels))
+    by, labels = factors_of(question), [] if isinstance(question, Count) else _factors(question.labels)
     counts, noise = _cells(release, asked, error)
     if by is None or counts is None:
         raise ArgumentTypeError(
@@ -140,6 +154,17 @@ def table_of(place: int, release: Release) -> Table:
     shaped = np.asarray(counts, dtype=np.float64).reshape([factor.count for factor in by])
     factors, known = dict(zip(names, by, strict=True)), dict(zip(names, labels, strict=True))
     return Table(release, factors, known, shaped, CellNoise.of(noise))
+
+
+def question_of(asked: Any) -> Count | CountBy | None:
+    """The question about counts of rows that an aggregate is; None for all others."""
+    question = asked.question if isinstance(asked, CrossTable) and asked.normalize is None else asked
+    return question if isinstance(question, Count | CountBy) and question.column is None else None
+
+
+def factors_of(question: Count | CountBy) -> Any:
+    """Its columns, each with its keys or bins; None where not all combinations are parts."""
+    return [] if isinstance(question, Count) else _factors(question.by)
 
 
 def _factors(by: Any) -> Any:
@@ -184,12 +209,12 @@ def check_rows(answers: list[Release]) -> None:
             raise ArgumentTypeError(f"answer {place} was asked behind other steps than answer 0: ask both of one frame")
 
 
-def promised_of(complete: Any, tables: list[Table]) -> frozenset[str]:
+def promised_of(complete: Any, tables: Sequence[dict[str, Keys | Bins]]) -> frozenset[str]:
     """Columns that the caller promises to be complete."""
     if not isinstance(complete, list | tuple | set | frozenset) or not all(isinstance(name, str) for name in complete):
         raise ArgumentTypeError("complete is a list of columns: complete=['sex']")
     for name in complete:
-        factors = [table.by[name] for table in tables if name in table.by]
+        factors = [by[name] for by in tables if name in by]
         if not factors:
             raise ArgumentValueError(f"no table is by {name!r}: leave it out of complete=")
         covered = {frozenset(by.keys if isinstance(by, Keys) else by.edges[:: by.bins]) for by in factors}
@@ -201,7 +226,7 @@ def promised_of(complete: Any, tables: list[Table]) -> frozenset[str]:
     return frozenset(complete)
 
 
-def _parts(by: Keys | Bins) -> list[Any]:
+def parts_of(by: Keys | Bins) -> list[Any]:
     """What tells two partitions of a column apart: keys, or edges; then the parts beside them."""
     own: tuple[Any, ...] = by.edges if isinstance(by, Bins) else tuple(("key", key) for key in by.keys)
     return [*own, *[OTHER] * by.other, *[NULL] * by.null]
@@ -213,8 +238,8 @@ def _finest(name: str, tables: list[Table], promised: frozenset[str]) -> list[An
     if len({isinstance(by, Bins) for by in factors}) > 1:
         raise ArgumentTypeError(f"{name!r} is listed by keys in one table and by bins in another: ask both in one way")
     some = all if name in promised else any
-    beside = [part for part in (OTHER, NULL) if some(part in _parts(by) for by in factors)]
-    own = dict.fromkeys(part for by in factors for part in _parts(by) if part not in (OTHER, NULL))
+    beside = [part for part in (OTHER, NULL) if some(part in parts_of(by) for by in factors)]
+    own = dict.fromkeys(part for by in factors for part in parts_of(by) if part not in (OTHER, NULL))
     return [*(pairwise(sorted(own)) if isinstance(factors[0], Bins) else own), *beside]
 
 

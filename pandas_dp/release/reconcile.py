@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from pandas_dp.release.count_tables import (
     Settled,
     Table,
     check_rows,
+    ends_of,
     group_of,
     promised_of,
     table_of,
@@ -135,7 +137,7 @@ class Reconciled(Sequence[Release]):
         # of all rows where there is a choice, and by the finest parts
         group, table = min(have, key=lambda one: (one[0].apart, -math.prod(len(one[1].labels[c]) for c in columns)))
         values, errors = group.margin(table, columns)
-        ends = np.array([error.bounds(x, level) for error, x in zip(errors, values.ravel(), strict=True)])
+        ends = ends_of(values.ravel(), errors, level)
         labels = [table.labels[name] for name in columns]
         index = pd.Index(["count()"]) if not labels else _index(labels)
         return pd.DataFrame({"value": values.ravel(), "lower": ends[:, 0], "upper": ends[:, 1]}, index=index)
@@ -204,7 +206,7 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     nonnegative, listed = flag(nonnegative, "nonnegative"), latest(listed)
     tables = [table_of(place, one) for place, one in enumerate(listed)]
     check_rows(listed)
-    promised = promised_of(complete, tables)
+    promised = promised_of(complete, [table.by for table in tables])
     by_rows: dict[frozenset[tuple[Any, ...]], list[Table]] = {}
     for table in tables:
         by_rows.setdefault(table.incomplete(promised), []).append(table)
@@ -222,6 +224,26 @@ def latest(answers: list[Release]) -> list[Release]:
     for answer in sorted(answers, key=lambda each: len(each.query.refines)):
         made |= {(answer._provenance.content, entry): answer for entry in answer.query.refines}
     return [made.get((each._provenance.content, each._provenance.entry), each) for each in answers]
+
+
+def reconcile_most(answers: Sequence[Release], complete: Any, nonnegative: bool) -> Reconciled:
+    """Reconcile the tables among some answers that are about the same rows, the largest number of them."""
+    found: list[list[Release]] = []
+    for place, one in enumerate(answers):
+        with contextlib.suppress(ArgumentTypeError):  # it is none, or was changed
+            table_of(place, one)
+            rows = one._provenance.content, one.query.steps
+            known = next((same for same in found if (same[0]._provenance.content, same[0].query.steps) == rows), None)
+            found.append([one]) if known is None else known.append(one)
+    most = max(found, key=len, default=[])
+    if len(most) < 2:
+        raise ArgumentTypeError(
+            "this process was given no two tables of counts of the same rows on this budget: ask df.dp(epsilon=0.5).count() "
+            f"and df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm']), or give answers from elsewhere: {LINE}"
+        )
+    made, others = reconcile(most, complete, nonnegative), sum(map(len, found)) - len(most)
+    left = (f"{others} other table{'s' * (others > 1)} of counts: of other rows, or behind other steps",) * (others > 0)
+    return Reconciled(made.raw, made._groups, (*made.notes, *left))
 
 
 def _notes(groups: list[Group]) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.books import odometer
 from pandas_dp.books.odometer import Odometer, extended, group_text
-from pandas_dp.books.views import COLUMNS, Answered, Books, draw_budget, session_card, session_text
 from pandas_dp.books.views import PART as PART
+from pandas_dp.books.views import Answered, Books, draw_budget, session_card, session_text
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
@@ -38,6 +38,9 @@ from pandas_dp.session.alone import opening
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
 from pandas_dp.tables.protected import DERIVED, Table
+
+if TYPE_CHECKING:
+    from pandas_dp.release.reconcile import Reconciled
 
 # by its own id and those of its parts, the one that a process may have: see `registry`
 implicits: dict[str, Session] = {}
@@ -367,9 +370,43 @@ class Session:
     @property
     def releases(self) -> pd.DataFrame:
         """Every entry of the ledger for this budget: what was asked, when, and its price. Prints short; columns are full."""
-        entries = self._ledger.entries(self.name)
-        rows = [(e.sequence, e.time, e.kind, e.query, e.price) for e in entries]
-        return Books(rows, columns=list(COLUMNS))
+        return Books.of(self._ledger.entries(self.name))
+
+    def reconcile(self, complete: Any = (), nonnegative: bool = False) -> Reconciled:
+        """Make all tables of counts that were answered on this budget agree with each other; nothing is charged.
+
+        Parameters
+        ----------
+        complete, nonnegative
+            As `pandas_dp.reconcile` takes them.
+
+        Returns
+        -------
+        Reconciled
+            The tables that this process was given, in their order, the latest thousand at most: of those that are about the
+            same rows, behind the same steps, the largest number. Its notes say how many others there are.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            As `pandas_dp.reconcile`; also where there are no two tables.
+
+        Notes
+        -----
+        Privacy is that of the answers together, since only these are looked at. See `pandas_dp.reconcile`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"sex": ["f", "m"] * 3000})
+        >>> session = df.dp.protect(epsilon=3, name="session reconcile example")
+        >>> rows = df.dp(epsilon=1).count()
+        >>> sexes = df.dp(epsilon=1).groupby("sex", keys=["f", "m"]).size()
+        >>> both = session.reconcile(complete=["sex"])
+        >>> bool(abs(both[0] - both[1].sum()) < 1e-6), session.left
+        (True, 'epsilon=1')
+        """
+        return self._answered.reconciled(self.name, complete, nonnegative)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what was spent after each answer, as ``session.spent.epsilon`` counts it, and the total as a line.

@@ -89,7 +89,7 @@ def test_everything_that_a_frame_can_do(pattern):
     parts = scan.dp.partition("sex", ["F", "M"], epsilon=SURE)
     assert [part.dp(epsilon=SURE).count() for part in parts.values()] == [500, 500]
     assert scan.dp.allot("nightly", epsilon=SURE).dp(epsilon=SURE).count() == 1000
-    assert [query(scan) for query in pandas_dp.split(1, [ask], within=[20], frame=scan)]
+    assert len(pandas_dp.plan([pandas_dp.query(within=20).count(), ask], frame=scan)(scan)) == 2
     assert scan.dp.session.releases.shape[0] >= 4
 
 

@@ -115,6 +115,24 @@ def test_the_closed_form_and_the_equations_agree(seed):
         assert one.squares == pytest.approx(other.squares, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_equations_of_bins_are_those_of_eigenvectors(seed, monkeypatch):
+    """Bins of one column, whose equations a faster decomposition finds: they span the same."""
+    rng = np.random.default_rng(seed)
+    full, found = rng.integers(0, 50, 12).astype(float), []
+    for parts in (12, 7, 5, 1):
+        group = np.sort(np.concatenate([np.arange(parts), rng.integers(0, parts, 12 - parts)]))
+        noise = CellNoise(float(10 ** rng.uniform(-2, 3)), True)
+        counts = np.bincount(group, full) + rng.normal(0, math.sqrt(noise.variance), parts)
+        found.append(Noisy((0,), counts, (group,), noise))
+    fast = Equations(tuple(found), (12,))
+    assert fast._equations().shape == (13, 25)
+    with monkeypatch.context() as patch:
+        patch.setattr(consistent.math, "prod", lambda sizes: 10**9)
+        slow = Equations(tuple(found), (12,))._equations()
+    np.testing.assert_allclose(fast._equations().T @ fast._equations(), slow.T @ np.linalg.pinv(slow).T, atol=1e-8)
+
+
 def test_an_exact_number_is_kept():
     total, sex = np.array(100.0), np.array([40.0, 52.0])
     tables = (Noisy((), total, (), CellNoise()), Noisy((0,), sex, (np.arange(2),), CellNoise(9.0, True)))

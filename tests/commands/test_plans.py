@@ -60,21 +60,21 @@ def test_a_question_asked_twice_is_paid_once():
     assert seen.then == "epsilon=2.5"
 
 
-def test_a_total_is_split_by_weights_by_errors_or_evenly():
-    said = tomllib.loads(PLAN) | {"split": {"total": 1}}
-    said["queries"] = [{"name": name, "ask": f"count('{column}')"} for name, column in (("a", "cost"), ("b", "ward"))]
+def test_prices_are_planned_by_shares_or_by_errors():
+    said = tomllib.loads(PLAN) | {"plan": {"epsilon": 1}}
+    price = {"epsilon": 3}
+    said["queries"] = [
+        {"name": name, "ask": f"count('{column}')", "price": price} for name, column in (("a", "cost"), ("b", "ward"))
+    ]
     assert [question.preview.price for question in look(said).questions] == ["epsilon=0.5"] * 2
-    for query, weight, within in zip(said["queries"], (0.75, 0.25), (10, 30), strict=True):
-        query["weight"] = weight
-        query["other"] = within
-    others = [query.pop("other") for query in said["queries"]]
-    assert [question.preview.price for question in look(said).questions] == ["epsilon=0.75", "epsilon=0.25"]
-    for query, within in zip(said["queries"], others, strict=True):
-        del query["weight"]
-        query["within"] = within
+    for query, error in zip(said["queries"], (10, 30), strict=True):
+        query["price"] = {"within": error}
     fine, rough = (question.preview.epsilon for question in look(said).questions)
     assert 2.5 < fine / rough < 3.5
     assert fine + rough <= 1
+    said["plan"] = {}
+    alone = [question.preview.half_width for question in look(said).questions]
+    assert alone == [10, 30]
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,11 @@ def test_a_total_is_split_by_weights_by_errors_or_evenly():
         (lambda p: p["queries"][0].update(price={"fresh": True}), "price knows epsilon, delta, rho, within, confidence"),
         (lambda p: p["queries"][0].pop("ask"), "query 'rows': it needs one of ask and calls"),
         (lambda p: p["queries"][0].update(calls=[]), "query 'rows': it needs one of ask and calls"),
-        (lambda p: p["queries"][0].update(weight=1), r"split a total: \[split\] total = 1"),
+        (lambda p: p["queries"][0].update(weight=1), "a query knows name, price, ask, calls, not 'weight'"),
+        (lambda p: p.update(plan={"total": 1}), r"\[plan\] knows epsilon, delta, accountant, rows, not 'total'"),
         (lambda p: p["queries"][0].update(ask="above_threshold(5)"), "open it in code"),
         (lambda p: p["queries"][2].update(calls=[]), "no question yet"),
-        (lambda p: p.update(split={"total": 1}), "leave price out"),
+        (lambda p: p.update(split={"total": 1}), r"is now \[plan\] epsilon = 1"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(change, text):

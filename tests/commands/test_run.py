@@ -301,7 +301,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
         ('unit = "pid"', 'unit = "pit"', "unit='pit' is not a column of this table; did you mean 'pid'"),
         ("epsilon = 0.25 }\ncalls", "epsilon = -1 }\ncalls", "query 'middle': epsilon must lie between"),
         ("version = 2026-11-28", "", "the content needs a version"),
-        ("[budget]", "[budgets]", "a plan knows budget, table, schema, split, queries, not 'budgets'; did you mean 'budget'?"),
+        ("[budget]", "[budgets]", "a plan knows budget, table, schema, plan, queries, not 'budgets'; did you mean 'budget'?"),
         ("epsilon = 3", "epsilon = [", "the plan is not TOML"),
     ],
 )  # fmt: skip
@@ -386,23 +386,29 @@ def test_an_interrupted_job_says_how_it_goes_on(job):
     assert spent(job.path / "books") == 1
 
 
-def test_a_total_is_split_over_the_queries(job):
-    plan = PLAN.replace("[[queries]]", "[split]\ntotal = 1\n\n[[queries]]", 1)
-    weights = iter(["0.5", "0.3", "0.2"])
-    lines = [f"weight = {next(weights)}" if line.startswith("price") else line for line in plan.splitlines()]
+def test_prices_are_planned_for_a_total_and_for_errors(job):
+    plan = PLAN.replace("[[queries]]", "[plan]\nepsilon = 1\n\n[[queries]]", 1)
+    shares = iter(["0.5", "0.3", "0.2"])
+    lines = [
+        f"price = {{ epsilon = {next(shares)} }}" if line.startswith("price") else line for line in plan.splitlines()
+    ]
     (job.path / "plan.toml").write_text("\n".join(lines))
     shown = job("--dry-run").stdout
     assert [price in shown for price in ("epsilon=0.5 ", "epsilon=0.3 ", "epsilon=0.2 ")] == [True] * 3
     assert job().returncode == 0
     assert spent(job.path / "books") == 1
-    within = [
-        f"within = {20 if 'price' in line else 0}" if line.startswith("price") else line for line in plan.splitlines()
-    ]
-    (job.path / "plan.toml").write_text("\n".join(within))
-    assert "by_ward" in PLAN
+    within = [line.replace("epsilon = 1", "rows = 90") for line in lines]
+    wanted = ["price = { within = 30 }" if line.startswith("price") else line for line in within]
+    (job.path / "plan.toml").write_text("\n".join(wanted))
+    done = job("--dry-run", "--rows", "90")
+    assert done.returncode == 0, done.stderr
+    assert "± 30" in done.stdout
+    (job.path / "plan.toml").write_text("\n".join(line.replace("= 30", "= 1e-9") for line in wanted))
     done = job("--dry-run")
     assert done.returncode == 2
-    assert "[split]: " in done.stderr
+    assert "[plan]: within= is too small" in done.stderr
+    (job.path / "plan.toml").write_text(plan.replace("[plan]\nepsilon", "[split]\ntotal"))
+    assert "[split] total = 1 is now [plan] epsilon = 1" in job("--dry-run").stderr
 
 
 @pytest.mark.slow

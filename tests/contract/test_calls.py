@@ -71,8 +71,14 @@ FUNCTIONS = [
         lambda: pandas_dp.geometric_prices(1, 4),
         "geometric_prices() needs ratio: pandas_dp.geometric_prices(1, 4, ratio",
     ),
-    (lambda: pandas_dp.split(1), "split() needs queries: pandas_dp.split(1, [query, query]), with queries such as"),
-    (lambda: pandas_dp.split(1, [], [1]), "split() takes weights by name: pandas_dp.split(1, [query, query])"),
+    (
+        lambda: pandas_dp.plan([]),
+        "plan() needs frame: pandas_dp.plan([pandas_dp.query(within=20).count(), pandas_dp.query(",
+    ),
+    (
+        lambda: pandas_dp.plan([], None, 1),
+        "plan() takes epsilon by name: pandas_dp.plan([pandas_dp.query(within=20).count()",
+    ),
     (lambda: pandas_dp.query(eps=1), "query() takes epsilon=, not eps=: pandas_dp.query(epsilon=0.5)"),
     (lambda: local.randomize("no", ["no"], 1), "takes keys by name: randomize(answer, keys=['no', 'yes'], epsilon=1)"),
 ]

@@ -262,7 +262,10 @@ def test_a_pure_budget_can_be_given_a_delta_and_then_pays_gaussian_noise():
 def test_completion_shows_what_a_user_may_type():
     session = protected().dp.session
     shown = [name for name in dir(session) if not name.startswith("_")]
-    assert " ".join(shown) == "adopt budget close extend group id left name plot releases report schema spent unit"
+    assert (
+        " ".join(shown)
+        == "adopt budget close extend group id left name plot reconcile releases report schema spent unit"
+    )
     session.close()
     with pytest.raises(NoSessionError):
         session.extend(to=11, reason="too late")

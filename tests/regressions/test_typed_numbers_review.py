@@ -165,7 +165,7 @@ TYPED: dict[str, Callable[[pd.DataFrame], Any]] = {
     "explode": lambda df: df.dp.explode("sex", max=np.int64(2)),
     "recorded": lambda _: pandas_dp.query(epsilon=1).mean("age", bounds=(0, np.int64(99))),
     "recorded price": lambda _: pandas_dp.query(epsilon=np.float64(1)),
-    "split": lambda _: pandas_dp.split(1, [pandas_dp.query(epsilon=1).count()], weights=[np.float64(1)]),
+    "plan of queries": lambda df: pandas_dp.plan([pandas_dp.query(epsilon=1).count()], df, epsilon=np.float64(1)),
     "geometric prices": lambda _: pandas_dp.geometric_prices(np.int64(1), 4, ratio=1.1),
 }
 

@@ -408,3 +408,49 @@ def test_intervals_cover(scale):
     deviation = max(np.std(found) / math.sqrt(len(found)), 0.001)
     assert abs(np.mean(found) - 0.95) < max(5.5 * deviation, 0.005) < 0.05
     assert np.mean(short) < 0.95 - 5 * deviation
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+def test_a_session_reconciles_all_tables_of_its_rows(kept, tmp_path):
+    frame = people()
+    session = opened(frame, epsilon=100, ledger=None if kept == "memory" else tmp_path / "l.dpledger")
+    with pytest.raises(ArgumentTypeError, match="no two tables of counts"):
+        session.reconcile()
+    rows = frame.dp(epsilon=1).count()
+    frame.dp(epsilon=1).mean("age", bounds=(0, 100))
+    wards, both = by(frame, ["ward"]), by(frame, ["sex", "ward"])
+    table = frame.dp(epsilon=0.3).crosstab("sex", "ward", keys=TWO, margins=True)
+    frame.dp.query("age > 40").dp(epsilon=1).count()
+    frame.dp(epsilon=0.3).crosstab("sex", "ward", keys=TWO, normalize="all")
+    left = session.left
+    made = session.reconcile(complete=["sex", "ward"])
+    assert session.left == left
+    assert [one is other for one, other in zip(made.raw, [rows, wards, both, table], strict=True)] == [True] * 4
+    for one, other in zip(made, pandas_dp.reconcile([rows, wards, both, table], complete=["sex", "ward"]), strict=True):
+        np.testing.assert_allclose(one, other)
+    assert made.notes[-1] == "1 other table of counts: of other rows, or behind other steps"
+    assert session.reconcile(["sex", "ward"], nonnegative=True)[1].min() >= 0
+    wards.iloc[0] = 5  # by hand: it is no answer any more
+    assert len(session.reconcile(complete=["sex", "ward"])) == 3
+    by(frame, ["ward"])  # stored, and free
+    assert session.left == left
+    assert len(session.reconcile(complete=["sex", "ward"])) == 4
+    session.close()
+
+
+def test_a_session_of_units_says_why_it_reconciles_nothing():
+    frame = people().assign(pid=np.arange(3000) // 2)
+    session = opened(frame, epsilon=100, unit="pid", max_rows=2)
+    frame.dp(epsilon=1).count()
+    by(frame, ["ward"])
+    with pytest.raises(ArgumentTypeError, match="counts some rows of each 'pid'"):
+        session.reconcile(complete=["ward"])
+    session.close()
+
+
+def test_intervals_of_many_cells_at_once_are_those_of_each(frame):
+    answers = [by(frame, ["sex", "ward"], 0.02, **WHOLE), by(frame, ["ward"], 0.02, **WHOLE)]
+    for nonnegative in (False, True):
+        made = pandas_dp.reconcile(answers, nonnegative=nonnegative)
+        found, ends = made.table("sex", "ward"), made[0].interval()
+        np.testing.assert_allclose(found[["lower", "upper"]].to_numpy(), ends[["lower", "upper"]].to_numpy(), atol=1e-9)

@@ -203,7 +203,7 @@ COUNTS = [ASKING.value_counts("ward", keys=KEYS), CROSS]
 ANSWERED = held(replaced=True)
 QUERY = pandas_dp.query(epsilon=1).mean("cost", bounds=(0, 100))
 LEVELLED = {"level": 0.9}
-COUNTED = pandas_dp.query(epsilon=1).count()
+WANTED, TOTAL = pandas_dp.query(within=9).count(), {"epsilon": 1, "delta": 1e-6, "accountant": "gdp"}
 REPORTED = held().dp.session
 FEW = table().head(4)
 TAUGHT = teaching.sensitivities([1, 2, 9], (0, 10), beta=0.1)
@@ -215,6 +215,8 @@ EXEMPT = {
         ("FirstSteps.head", "FirstSteps.tail", "FirstSteps.sort_values", "FirstSteps.round", "SeriesRelease.unstack"),
         "of pandas, and raises what that raises",
     ),
+    "Plan()": "made by plan()",
+    "Plan.__getitem__": "of tuples, and raises what that raises",
     "Query()": "made by query()",
     "ScannedTable()": "made by scan_parquet()",
     "Session()": "made by protect() and open_session()",
@@ -253,6 +255,9 @@ right("Session.adopt", lambda: Made(FRAME.dp.session.adopt, (table(),), {"reason
 right("Session.extend", lambda: Made(held().dp.session.extend, (10**6,), {"reason": "more"}))
 right("Session.close", lambda: Made(held().dp.session.close))
 right("Session.group", lambda: Made(FRAME.dp.session.group, (3,)))
+right(
+    "Session.reconcile", lambda: Made(FRAME.dp.session.reconcile, (), {"complete": ["ward", "to"], "nonnegative": True})
+)
 right("Session.report", lambda: Made(REPORTED.report, ("page.html",), odd=FEW_ODD))
 right(
     "Session.report",
@@ -340,8 +345,8 @@ right("dp", lambda: Made(pandas_dp.dp, (FRAME,)))
 right("geometric_prices", lambda: Made(pandas_dp.geometric_prices, (1, 100, 1.5)))
 right("mock", lambda: Made(pandas_dp.mock, (SCHEMA,), {"rows": 20, "unit": "uid", "max_rows": 3}))
 right("reconcile", lambda: Made(pandas_dp.reconcile, (COUNTS,), {"complete": ["ward", "to"], "nonnegative": True}))
-right("split", lambda: Made(pandas_dp.split, (1, [QUERY, QUERY]), {"weights": [0.6, 0.4], "frame": FRAME}))
-right(
-    "split",
-    lambda: Made(pandas_dp.split, (1, [COUNTED, COUNTED]), {"within": [5, 9], "frame": FRAME}, odd=FEW_ODD),
-)
+right("Plan.__call__", lambda: Made(pandas_dp.plan([WANTED], FRAME).__call__, (FRAME,)))
+right("Plan.to_toml", lambda: Made(pandas_dp.plan([WANTED], FRAME).to_toml))
+right("Plan.table", lambda: Made(pandas_dp.plan([WANTED], FRAME).table))
+right("plan", lambda: Made(pandas_dp.plan, ([WANTED, WANTED], FRAME), TOTAL | {"rows": 9}, odd=FEW_ODD))
+right("plan", lambda: Made(pandas_dp.plan, ([WANTED, WANTED], FRAME), {"reconcile": True, "complete": []}))
