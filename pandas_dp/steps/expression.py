@@ -36,7 +36,7 @@ MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
 MOST_PAIRS = 50  # a longer map is written as its digest
 _NO_COLUMN = "needs a column, not a constant: change the constant itself"
 Option = ConstantValue | None | tuple[ConstantValue, ...]
-VERSION = 3  # part of what a node is stored by: raised where the same tree comes to compute something else
+VERSION = 4  # part of what a node is stored by: raised where the same tree comes to compute something else
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -299,8 +299,8 @@ OPERATIONS: dict[str, Callable[..., Values]] = {
     "or": functools.partial(operations.logical, True),
     "not": operations.negated,
     "isna": lambda operand: booleans(operand.missing),
-    "at_least": functools.partial(operations.clip, np.maximum),
-    "at_most": functools.partial(operations.clip, np.minimum),
+    "at_least": functools.partial(selection.clip, np.maximum),
+    "at_most": functools.partial(selection.clip, np.minimum),
     "round": operations.round_half_even,
     "fillna": selection.fill,
     "where": selection.where,
