@@ -15,6 +15,7 @@ the written number, which is as much a fact of the row.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ WHOLE = 2**53  # below, each float is next to one integer alone
 FAR = 2.0**106  # up to here two floats hold each integer
 LEAST = np.iinfo(np.int64).min
 _INT = np.frompyfunc(int, 1, 1)
+_MACHINE = operator.methodcaller("astype", np.int64)
 
 CHANGES: dict[str, Any] = {
     "negative": np.frompyfunc(lambda number: number if number == LEAST else -number, 1, 1),  # as int64 has it
@@ -47,14 +49,27 @@ def reaches(held: Any) -> bool:
     """Whether some number is from `WHOLE` on, which decides how long it takes, and nothing else."""
     if held.dtype.kind in "iu":
         return bool(held.size and (held.max() >= WHOLE or held.min() <= -WHOLE))
-    return bool(np.any(held >= WHOLE) or np.any(held <= -WHOLE))
+    return bool((held >= WHOLE).any() or (held <= -WHOLE).any())
 
 
-def integers(value: Values, rows: Mask) -> Any:
-    """Whole numbers of some rows as Python's."""
+def may_tie(*sides: Values) -> bool:
+    """Whether unequal numbers may be next to one float; it decides how long a comparison takes."""
+    small = any(side.constant and not wide(side.floats()) for side in sides)
+    return not small and any(side.data.dtype.kind != "f" or side.rest is not None for side in sides)
+
+
+def may_have_rest(operand: Values, constant: Values) -> bool:
+    """Whether numbers beside a constant may be more than the floats next to them."""
+    held = operand.data
+    more = operand.rest is not None or held.dtype.kind == "O" or (held.dtype.kind in "iu" and reaches(held))
+    return bool(np.ndim(operand.missing)) and (more or bool(wide(constant.floats())))
+
+
+def integers(value: Values, rows: Mask, convert: Callable[[Any], Any] = _INT) -> Any:
+    """Whole numbers of some rows as integers, Python's or those of the machine."""
 
     def taken(part: Any) -> Any:
-        return _INT(np.broadcast_to(part, rows.shape)[rows])
+        return convert(np.broadcast_to(part, rows.shape)[rows])
 
     found = taken(value.floats() if value.scale else value.data)
     if value.infinite is not None:
@@ -64,13 +79,14 @@ def integers(value: Values, rows: Mask) -> Any:
 
 
 def rest(value: Values) -> npt.NDArray[np.int64]:
-    """What each number has beyond the float next to it."""
-    floats = value.floats()
-    found = np.zeros(floats.shape, np.int64)
+    """What each number has beyond the float next to it; zero once where none has."""
     if value.data.dtype.kind == "f":
-        return found if value.rest is None else value.rest
+        return np.zeros((), np.int64) if value.rest is None else value.rest
+    floats = value.floats()
     rows = wide(floats)
-    found[rows] = integers(value, rows) - _INT(floats[rows])
+    found = np.zeros(floats.shape if rows.any() else (), np.int64)
+    if rows.any():
+        found[rows] = integers(value, rows) - _INT(floats[rows])
     return found
 
 
@@ -78,16 +94,21 @@ def exactly(change: Callable[..., Any], operands: Sequence[Values], sides: Seque
     """What float64 makes of some numbers, and from `WHOLE` on what Python's integers are, where all of them are whole."""
     found = numbers(np.asarray(result), nulls_among(*operands))
     held = [v.data if v.data.dtype.kind in "iu" else side for v, side in zip(operands, sides, strict=True)]
-    if not any(map(reaches, (found.data, *held))):
+    broken = any(
+        operand.constant and not float(side).is_integer() for operand, side in zip(operands, sides, strict=True)
+    )
+    if broken or not any(map(reaches, held if len(held) == 1 else (found.data, *held))):
         return found
     size, *sizes = (np.abs(part) for part in np.broadcast_arrays(result, *sides))
     rows = functools.reduce(np.logical_or, [part >= WHOLE for part in (size, *sizes)]) & np.isfinite(size)
     for part in sizes:
         rows = rows & (part <= FAR) & (part == np.floor(part))
-    exact = change(*(integers(operand, rows) for operand in operands))
+    fits = all(part[rows].max(initial=0) < 2.0**62 for part in (size, *sizes))  # the machine's, which take less time
+    convert = _MACHINE if fits else _INT
+    exact = change(*(integers(operand, rows, convert) for operand in operands))
     near = exact.astype(np.float64)
     data, beyond = np.array(found.data), np.zeros(size.shape, np.int64)
-    data[rows], beyond[rows] = near, np.where(np.abs(near) <= FAR, exact - _INT(near), 0)
+    data[rows], beyond[rows] = near, np.where(np.abs(near) <= FAR, exact - convert(near), 0)
     return replace(found, data=data, rest=beyond)
 
 

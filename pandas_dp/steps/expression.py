@@ -106,8 +106,8 @@ class Expression:
         Series, shape (n,)
             A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64, as are
             sums, differences and products of NumPy's integers, conditions bool, dates and durations datetime64 and
-            timedelta64, or nullable where a column is. The dtype
-            depends on the dtypes of the columns only.
+            timedelta64, or nullable where a column is. The dtype depends on the dtypes of the columns only. Of NumPy's
+            integers, what is computed is written as the float next to it: see `beyond`.
 
         Raises
         ------

@@ -148,7 +148,7 @@ def compare(op: str, left: Values, right: Values) -> Values:
     """``left op right`` for each row. Where either is missing it is unknown, if `Nulls.NA` stands in one of the columns;
     otherwise False, and for ``!=`` True.
 
-    Integers and decimals are compared exactly, other numbers in float64, text by code points, dates and durations
+    Whole numbers are compared exactly, floats among them too, decimals beside floats in float64, text by code points, dates and durations
     exactly whatever their units. Categories are compared by value, for equality only: their order is a list
     that other rows shape.
 
@@ -214,6 +214,8 @@ def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
         return np.asarray(compared(beyond.merged(left).data, beyond.merged(right).data))
     x, y = left.floats(), right.floats()
     found = np.asarray(compared(x, y))
+    if not beyond.may_tie(left, right):
+        return found
     alike = (x == y) & beyond.wide(x)  # different floats stand in the order of the numbers that they are next to
     if alike.any():
         found = np.array(found)

@@ -88,17 +88,12 @@ def clip(limit: Callable[..., Any], operand: Values, bound: Values) -> Values:
     whole = exact.limited(limit, operand, bound)
     if whole is not None:
         return whole
-    if _has_rest(operand, bound):
-        return _choose([~compare("<" if limit is np.maximum else ">", operand, bound).data], [operand, bound])
+    if beyond.may_have_rest(operand, bound):
+        chosen = _choose([~compare("<" if limit is np.maximum else ">", operand, bound).data], [operand, bound])
+        unsigned = chosen.data.dtype.kind == "f" and not bound.data  # as below
+        return replace(chosen, data=chosen.data + 0.0) if unsigned else chosen
     found = np.asarray(limit(operand.floats(), bound.floats()))
     return numbers(found if bound.data else found + 0.0, operand.nulls)
-
-
-def _has_rest(operand: Values, constant: Values) -> bool:
-    """Whether numbers beside a constant may be more than the floats next to them."""
-    held = operand.data
-    more = operand.rest is not None or held.dtype.kind == "O" or (held.dtype.kind in "iu" and beyond.reaches(held))
-    return bool(np.ndim(operand.missing)) and (more or bool(beyond.wide(constant.floats())))
 
 
 def cut(operand: Values, bins: Any, labels: Any, right: bool, include_lowest: bool) -> Values:
@@ -143,7 +138,7 @@ def fill(operand: Values, constant: Values) -> Values:
     if not np.ndim(operand.missing) and operand.kind not in NUMERIC:
         return operand
     numeric = operand.kind is constant.kind is Kind.NUMBER
-    if operand.kind in TIMES or operand.kind is Kind.OBJECT or (numeric and _has_rest(operand, constant)):
+    if operand.kind in TIMES or operand.kind is Kind.OBJECT or (numeric and beyond.may_have_rest(operand, constant)):
         return _choose([~operand.missing], [operand, constant])
     if operand.kind is Kind.TEXT:
         none = np.zeros(np.shape(operand.missing), dtype=bool)
@@ -269,8 +264,13 @@ def _choose(conditions: list[Mask], values: list[Values]) -> Values:
     if kind is Kind.NUMBER:
         whole = exact.alike(*values, chosen=True)
         if whole is None:
-            rest = _pick(codes, [beyond.rest(value) for value in values], np.zeros((), np.int64))
-            return replace(numbers(_pick(codes, [value.floats() for value in values], np.nan), nulls), rest=rest)
+            found, rests = (
+                numbers(_pick(codes, [v.floats() for v in values], np.nan), nulls),
+                [*map(beyond.rest, values)],
+            )
+            if not any(map(np.any, rests)):
+                return found
+            return replace(found, rest=_pick(codes, rests, np.zeros((), np.int64)))
         data = _pick(codes, [value.data for value in whole], np.zeros((), whole[0].data.dtype))
         columns = [place for place, value in enumerate(values) if not value.constant]
         floats = (
