@@ -148,8 +148,8 @@ def compare(op: str, left: Values, right: Values) -> Values:
     """``left op right`` for each row. Where either is missing it is unknown, if `Nulls.NA` stands in one of the columns;
     otherwise False, and for ``!=`` True.
 
-    Whole numbers are compared exactly, floats among them too, decimals beside floats in float64, text by code points, dates and durations
-    exactly whatever their units. Categories are compared by value, for equality only: their order is a list
+    Whole numbers are compared exactly, floats among them too, decimals beside floats in float64, text by code points,
+    dates and durations exactly whatever their units. Categories are compared by value, for equality only: their order is a list
     that other rows shape.
 
     Raises
