@@ -90,7 +90,9 @@ def rest(value: Values) -> npt.NDArray[np.int64]:
     return found
 
 
-def exactly(change: Callable[..., Any], operands: Sequence[Values], sides: Sequence[Any], result: Any) -> Values:
+def exactly(
+    change: Callable[..., Any], operands: Sequence[Values], sides: Sequence[Any], result: Any, only: Any = True
+) -> Values:
     """What float64 makes of some numbers, and from `WHOLE` on what Python's integers are, where all of them are whole."""
     found = numbers(np.asarray(result), nulls_among(*operands))
     held = [v.data if v.data.dtype.kind in "iu" else side for v, side in zip(operands, sides, strict=True)]
@@ -100,7 +102,7 @@ def exactly(change: Callable[..., Any], operands: Sequence[Values], sides: Seque
     if broken or not any(map(reaches, held if len(held) == 1 else (found.data, *held))):
         return found
     size, *sizes = (np.abs(part) for part in np.broadcast_arrays(result, *sides))
-    rows = functools.reduce(np.logical_or, [part >= WHOLE for part in (size, *sizes)]) & np.isfinite(size)
+    rows = functools.reduce(np.logical_or, [part >= WHOLE for part in (size, *sizes)]) & (size <= FAR) & only
     for part in sizes:
         rows = rows & (part <= FAR) & (part == np.floor(part))
     fits = all(part[rows].max(initial=0) < 2.0**62 for part in (size, *sizes))  # the machine's, which take less time
@@ -108,7 +110,7 @@ def exactly(change: Callable[..., Any], operands: Sequence[Values], sides: Seque
     exact = change(*(integers(operand, rows, convert) for operand in operands))
     near = exact.astype(np.float64)
     data, beyond = np.array(found.data), np.zeros(size.shape, np.int64)
-    data[rows], beyond[rows] = near, np.where(np.abs(near) <= FAR, exact - convert(near), 0)
+    data[rows], beyond[rows] = near, exact - convert(near)
     return replace(found, data=data, rest=beyond)
 
 

@@ -61,10 +61,10 @@ WHOLE: dict[str, Callable[[Values], Values | None]] = {
 def arithmetic(op: str, left: Values, right: Values) -> Values:
     """``left op right``; a missing operand makes a missing result. Whole numbers and decimals are exact, see `exact`.
 
-    Others are in float64, as are ``/`` and ``**``. There division by zero and overflow give infinities or missing numbers,
-    as in numpy, and no zero gets a sign that whole numbers do not have: one divided by it would tell. Of dates and
-    durations, the differences, the sums and the ratio of two durations exist; what leaves the range of dates is missing. Text
-    is joined by ``+``.
+    Others are in float64, as is ``/``, and what ``**`` writes. There division by zero and overflow give infinities or
+    missing numbers, as in numpy, and no zero gets a sign that whole numbers do not have: one divided by it would tell. Of
+    dates and durations, the differences, the sums and the ratios of two durations exist; what leaves the range of dates is
+    missing. Text is joined by ``+``.
 
     Raises
     ------
@@ -82,9 +82,9 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
             result = np.where(np.isnan(x) | np.isnan(y), np.nan, result)
         if op in ("*", "//", "%"):
             result = result + 0.0
-        if op in exact.UFUNCS:
-            return beyond.exactly(exact.UFUNCS[op], (left, right), (x, y), result)
-        return numbers(np.asarray(result), nulls_among(left, right))
+        if op == "/":
+            return numbers(np.asarray(result), nulls_among(left, right))
+        return beyond.exactly(OPERATORS[op], (left, right), (x, y), result, op != "**" or y >= 0)
     if left.kind in TIMES and right.kind in TIMES:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:

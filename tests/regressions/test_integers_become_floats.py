@@ -151,6 +151,7 @@ EXACT: list[tuple[str, object]] = [
     (f"(x - {BASE}).abs() == 1", lambda x: x == BASE + 1),
     (f"x in [{BASE + 7}, 1e18]", lambda x: x in (BASE + 7, BASE)),
     ("x == 1e18", lambda x: x == BASE),
+    (f"(x - {BASE}) ** 12 % 7 == 4", lambda x: (x - BASE) ** 12 % 7 == 4 and (x - BASE) ** 12 <= 2**106),
     (f"(x + 0).isin([{BASE + 7}])", lambda x: x == BASE + 7),
     (f"x.map({{{BASE + 7}: {BASE + 9}}}) == {BASE + 9}", lambda x: x == BASE + 7),
     (f"(x + 1).astype('string') == '{BASE + 8}'", lambda x: x == BASE + 7),

@@ -180,13 +180,14 @@ def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
             missing = np.isnan(x) | np.isnan(y)
             numbers = np.broadcast_to(NUMPY[op](x, y), missing.shape).tolist()
         cells = [None if gone else of_float(number) for gone, number in zip(missing, numbers, strict=True)]
-        if op in PYTHON:
+        if op != "/":
             for place, pair in enumerate(rows(left, right)):
                 x, y = (
                     None if c is None else whole(c, side.scale) for c, side in zip(pair, (left, right), strict=True)
                 )
-                if x is not None and y is not None and (y or op in "+-*"):
-                    cells[place] = or_near(PYTHON[op](x, y))
+                known = x is not None and y is not None and cells[place] is not None and abs(cells[place]) <= 2.0**106
+                if known and (op != "**" or y >= 0):
+                    cells[place] = x**y if op == "**" else PYTHON[op](x, y)
         return made(cells, "f", left, right, nulls=NAN)
     form = "w" if op == "-" and form == "u" else form
     kept = nulls == NA
@@ -209,11 +210,6 @@ def whole(number: Any, scale: int = 0) -> int | None:
     if not floats.is_integer() or abs(floats) > 2.0**106:
         return None
     return int(floats if scale or isinstance(number, float) else number)
-
-
-def or_near(number: int) -> Any:
-    """A whole number, or the next float if two floats do not hold it."""
-    return number if abs(near(number)) <= 2.0**106 else near(number)
 
 
 def near(number: Any) -> float:
@@ -652,7 +648,8 @@ def within(count: Any, unit: str) -> Any:
 
 def of_times(op: str, left: Cells, right: Cells) -> Cells:
     forms = left.form, right.form
-    form = {("T", "T", "+"): "T", ("T", "T", "-"): "T", ("T", "T", "/"): "f"}.get((*forms, op))
+    of_two = {"+": "T", "-": "T", "%": "T", "/": "f", "//": "i"}
+    form = of_two.get(op) if forms == ("T", "T") else None
     if form is None and right.form == "T" and left.form in "DZ" and op in "+-":
         form = left.form
     if form is None and left.form == "T" and right.form in "DZ" and op == "+":
@@ -666,6 +663,8 @@ def of_times(op: str, left: Cells, right: Cells) -> Cells:
         x, y = within(x, "ns"), within(y, "ns")
         if x is None or y is None:
             found.append(None)
+        elif op in ("//", "%"):
+            found.append((x // y if op == "//" else x % y) if y else None)
         elif form != "f":
             found.append(within(x + y if op == "+" else x - y, "ns"))
         elif y and not x % y:
