@@ -79,5 +79,7 @@ def with_dummies(frame: PreparedFrame, y: str, columns: Sequence[str], keys: Any
         raise ArgumentValueError(
             f"{CALL}: the column {taken[0]!r} is there already: .rename({{{taken[0]!r}: ...}}) it first"
         )
-    made = frame._from_schema(listed, given).assign(**dummies) if dummies else frame._then(())
+    if not dummies:
+        return Explaining(frame._then(()), tuple(names), {})
+    made = frame._from_schema(listed, given)._filled(listed).assign(**dummies)
     return Explaining(made, tuple(names), dict.fromkeys(dummies, (0, 1)))
