@@ -144,7 +144,8 @@ def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
     if budget != old:
         ledger.amend(name, budget, unit, f"extend: {options.reason}")
     rule, state = ledger.rule(name), ledger.state(name)
-    return f"{name}: {odometer.promise(rule, unit, state)}; spent {budget_words.spent(rule, state)}; left {budget_words.left(rule, state)}"
+    spent, left = budget_words.spent(rule, state), budget_words.left(rule, state)
+    return f"{name}: {odometer.promise(rule, unit, state)}; spent {spent}; left {left}"
 
 
 def _decimal(typed: str | None, option: str) -> Any:

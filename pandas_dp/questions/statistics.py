@@ -23,8 +23,10 @@ from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.as_text import of_text
+from pandas_dp.facts.call import LEFT_OUT
 from pandas_dp.facts.kinds import Kind, is_missing
 from pandas_dp.facts.public_only import listed
+from pandas_dp.questions.dummies import with_dummies
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
@@ -266,7 +268,7 @@ class StatisticQuestions(QuantileQuestions):
         names, lattices, given = self._together("corr", columns, bounds)
         return self._ask(self._text(columns=names, bounds=given), Correlation(names, lattices), names)
 
-    def linear_regression(self, y: str, x: Any, *, bounds: Any = None) -> SeriesRelease:
+    def linear_regression(self, y: str, x: Any, *, bounds: Any = None, keys: Any = None) -> SeriesRelease:
         """Least-squares coefficients of one column of numbers on others, with an intercept.
 
         Parameters
@@ -276,12 +278,17 @@ class StatisticQuestions(QuantileQuestions):
         x : str or list of str
             The columns that explain it. Rows with a missing value in any of them or in `y` are left out.
         bounds : dict of str to (lower, upper), optional
-            Of each column, also `y`, in its unit; from the schema if left out. Values are clipped to them.
+            Of each column of numbers, also `y`, in its unit; from the schema if left out. Values are clipped to them.
+        keys : dict of str to list, optional
+            Of each column of text or categories the public values that it can have; from the schema if left out. Each but
+            the first has a coefficient, as with ``pandas.get_dummies(..., drop_first=True)``: how much more `y` is than for
+            the first. Rows with another value are left out. A column of numbers that is named here counts as categories.
 
         Returns
         -------
         Release
-            A Series named `y`: ``intercept``, then a coefficient for each column of `x`. ``interval`` gives ends for each,
+            A Series named `y`: ``intercept``, then a coefficient for each column of `x`, of one with keys ``sex_male`` and
+            so on. ``interval`` gives ends for each,
             infinite ones where the noise is too large to tell; they cover the noise, not the sampling of the rows.
 
         Raises
@@ -292,7 +299,7 @@ class StatisticQuestions(QuantileQuestions):
         -----
         Solved on the noisy covariances of ``cov``, at its price, with its sensitivity under either relation. Where the
         columns of `x` vary less in some direction than the noise does, its eigenvalue is raised to the noise's size, which
-        pulls slopes to 0: a note says so.
+        pulls slopes to 0: a note says so. A key is a column of 0 and 1, with these as public bounds, and counts as one.
         Source: sufficient statistics with noise: Vu, Slavkovic 2009; Wang 2018.
 
         Examples
@@ -303,6 +310,11 @@ class StatisticQuestions(QuantileQuestions):
         >>> line = df.dp(epsilon=2).linear_regression("cost", ["age"], bounds={"age": (0, 100), "cost": (0, 10)})
         >>> bool(0.05 < line["age"] < 0.15)  # without noise 0.1
         True
+        >>> df = pd.DataFrame({"ward": ["a", "b"] * 4000, "cost": [1.0, 3.0] * 4000})
+        >>> session = df.dp.protect(epsilon=4, name="regression on categories")
+        >>> line = df.dp(epsilon=2).linear_regression("cost", "ward", bounds={"cost": (0, 10)}, keys={"ward": ["a", "b"]})
+        >>> line.index.tolist(), bool(1.5 < line["ward_b"] < 2.5)  # without noise 2
+        (['intercept', 'ward_b'], True)
         """
         explaining = [x] if isinstance(x, str) else x
         named = listed(explaining) and isinstance(explaining, Sequence | pd.Index)
@@ -312,8 +324,14 @@ class StatisticQuestions(QuantileQuestions):
             raise ArgumentValueError(
                 "the constant is called 'intercept': .rename({'intercept': 'start'}) the column first"
             )
-        names, lattices, given = self._together("linear_regression", (y, *explaining), bounds)
-        return self._ask(self._text(x=names[1:], bounds=given), LinearRegression(names, lattices), names)
+        if bounds is not None and not isinstance(bounds, Mapping):
+            raise self._bounds_line("linear_regression", (y, *explaining), {}).refuse(
+                "bounds must be a dict with a pair for each column"
+            )
+        made, names, more = with_dummies(self, y, list(explaining), keys)
+        names, lattices, given = made._together("linear_regression", (y, *names), {**(bounds or {}), **more})
+        text = self._text(x=names[1:], bounds=given, keys=LEFT_OUT)  # beside the steps that make the dummies
+        return made._ask(text, LinearRegression(names, lattices), names)
 
     def _together(self, name: str, columns: Any, bounds: Any) -> tuple[tuple[str, ...], tuple[Lattice, ...], Any]:
         """Names, lattices and bounds of several columns of numbers."""

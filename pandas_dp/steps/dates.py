@@ -23,6 +23,7 @@ from pandas_dp.steps.values import (
     PER_SECOND,
     TIMES,
     Kind,
+    Nulls,
     Values,
     advice,
     booleans,
@@ -287,7 +288,8 @@ def rescale(values: Values, unit: str) -> Values:
 def result_kind(op: str, left: Kind, right: Kind) -> Kind | None:
     """Return the kind of ``left op right`` for dates and durations, or None where it has no meaning."""
     if left is right is Kind.DURATION:
-        return {"+": Kind.DURATION, "-": Kind.DURATION, "/": Kind.NUMBER}.get(op)
+        kinds = dict.fromkeys("+-%", Kind.DURATION) | dict.fromkeys(("/", "//"), Kind.NUMBER)
+        return kinds.get(op)
     if right is Kind.DURATION and op in ("+", "-"):
         return left
     if left is Kind.DURATION and op == "+":
@@ -298,6 +300,8 @@ def result_kind(op: str, left: Kind, right: Kind) -> Kind | None:
 def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
     """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of nanoseconds is missing."""
     x, y = (rescale(one, "ns") for one in alike(left, right))
+    if op in ("//", "%"):
+        return _divided(op, x, y)
     if kind is Kind.NUMBER:
         return _ratio(x, y)
     zone = left.zone if left.kind is kind else right.zone
@@ -306,6 +310,15 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
     missing = x.missing | y.missing | (((x.data ^ result) & (second ^ result)) < 0) | (result == NAT)
     return times(kind, result, missing, x.unit, zone, nulls_among(x, y))
+
+
+def _divided(op: str, left: Values, right: Values) -> Values:
+    """How often one goes into the other, or what is left then; missing where nothing divides."""
+    found = np.divmod(left.data, np.where(right.data == 0, 1, right.data))[op == "%"]
+    missing, nulls = left.missing | right.missing | (right.data == 0), max(nulls_among(left, right), Nulls.NAN)
+    if op == "%":
+        return times(Kind.DURATION, found, missing, "ns", nulls=nulls)
+    return Values(Kind.NUMBER, found, missing, nulls=nulls)
 
 
 def _ratio(left: Values, right: Values) -> Values:

@@ -7,10 +7,8 @@ Integers of up to 64 bits are those of the machine. Where signed and unsigned on
 and all cells share a power of ten. What a form cannot hold is missing where missing cells are unknown (`Nulls.NA`), in nullable
 and Arrow dtypes.
 
-NumPy's integers are floats as soon as some row misses its own, and unsigned as soon as one is large. So of cells below `WHOLE`
-nothing here may give another number than of the floats that they are elsewhere: sums, differences and products, which can be
-beyond, are floats (next to the exact number, also of larger cells), and so is what meets a constant from there on, or a column
-with unknown cells.
+NumPy's integers are floats as soon as some row misses its own, and unsigned as soon as one is large: what that means for all of
+this, `beyond` says.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from pandas_dp.steps.beyond import CHANGES, LEAST, WHOLE, merged, reaches, written
 from pandas_dp.steps.decimals import DIGITS
 from pandas_dp.steps.values import Kind, Mask, Nulls, Values, nulls_among, read_constant
 
@@ -32,9 +31,7 @@ UFUNCS: dict[str, Any] = {
     "//": np.floor_divide,
     "%": np.remainder,
 }
-ROUNDED = ("+", "-", "*")  # of NumPy's integers these are floats
-LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.uint64).max
-WHOLE = 2**53  # up to here each integer is a float
+MOST = np.iinfo(np.uint64).max
 LONGEST = 18  # digits that int64 holds, whichever they are
 
 
@@ -44,7 +41,8 @@ def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[V
     Beside decimals a float constant is the decimal that was typed. Where values are chosen, not computed, a whole one is an
     integer. Decimals have as many places as each other, if they are to be aligned.
     """
-    if any(_numpy(value) for value in values) and not all(_numpy(value) or _beside(value) for value in values):
+    numpy = any(not value.constant and value.nulls is not Nulls.NA and value.data.dtype.kind != "b" for value in values)
+    if numpy and nulls_among(*values) is Nulls.NA:
         return None
     decimals = any(value.data.dtype.kind == "O" for value in values)
     forms = [_form(value, decimals, chosen) for value in values]
@@ -52,22 +50,14 @@ def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[V
     if len(whole) < len(values):
         return None
     natural = [value.data.dtype.kind == "u" for value in whole]
-    if not decimals and not any(natural):
-        return whole
-    if not decimals and all(n or (v.constant and v.data >= 0) for n, v in zip(natural, whole, strict=True)):
-        return [replace(value, data=value.data.astype(np.uint64)) for value in whole]
+    held = np.dtype(np.uint64 if any(natural) else np.int64)
+    fits = all(n or (v.constant and v.data >= 0) for n, v in zip(natural, whole, strict=True)) or not any(natural)
+    # of which the next float has to be one, too
+    fits = fits and not (numpy and any(v.constant and float(v.data) > np.iinfo(held).max for v in whole))
+    if not decimals and fits:
+        return [replace(value, data=value.data.astype(held, copy=False)) for value in whole]
     scale = max(value.scale for value in whole)
     return [_scaled(value, scale if aligned else value.scale) for value in whole]
-
-
-def _numpy(value: Values) -> bool:
-    """Whether these are integers of NumPy's, or what was made of some."""
-    return not value.constant and value.nulls is not Nulls.NA and value.data.dtype.kind != "b"
-
-
-def _beside(value: Values) -> bool:
-    """Whether integers of NumPy's are the same numbers beside this as the floats that they may be elsewhere."""
-    return bool(abs(value.data.item()) <= WHOLE) if value.constant else value.nulls is not Nulls.NA
 
 
 def _form(value: Values, decimals: bool, chosen: bool) -> Values | None:
@@ -76,7 +66,7 @@ def _form(value: Values, decimals: bool, chosen: bool) -> Values | None:
     if kind == "b":
         return replace(value, kind=Kind.NUMBER, data=value.data.astype(np.int64))
     if kind != "f":
-        return value if value.infinite is None else None
+        return merged(value) if value.infinite is None else None
     number = float(value.data) if value.constant else np.nan
     if not np.isfinite(number):
         return None
@@ -116,7 +106,9 @@ def arithmetic(op: str, left: Values, right: Values) -> Values | None:
     both = alike(left, right, aligned=op != "*")
     if both is None:
         return None
-    if op == "-" and both[0].data.dtype.kind == "u":  # as that of floats, a difference may be negative
+    flipped = op == "//" and right.constant and right.data == -1 and nulls is not Nulls.NA
+    # as that of floats, a difference may be negative, and a number that is turned around more than int64 holds
+    if flipped or (op == "-" and both[0].data.dtype.kind == "u"):
         both = [_scaled(value, 0) for value in both]
     x, y = both
     missing = np.asarray(x.missing | y.missing)
@@ -130,33 +122,6 @@ def arithmetic(op: str, left: Values, right: Values) -> Values | None:
     if result.dtype.kind != "O":
         missing = missing | _wrapped(op, x.data, y.data, result)
     return _made(result, missing, nulls, scale)
-
-
-def rounded_once(op: str, left: Values, right: Values, result: Any) -> Any:
-    """Sums, differences and products with a constant in float64, of integers beyond `WHOLE` too next to the exact ones.
-
-    The constant is the float next to it. So what comes of cells that are floats, however they are stored, is what floats give.
-    """
-    whole = all(value.data.dtype.kind in "iu" and value.infinite is None for value in (left, right))
-    if not whole or not (left.constant or right.constant):  # beside another column, how that is stored would decide
-        return result
-    far = [
-        (value.data > WHOLE) | ((value.data < -WHOLE) if value.data.dtype.kind == "i" else False)
-        for value in (left, right)
-    ]
-    wide: Any = np.broadcast_to((far[0] | far[1]) & ~(left.missing | right.missing), result.shape)
-    if wide.any():
-        x, y = (_integers(value, wide) for value in (left, right))
-        result = result.copy()
-        result[wide] = [float(number) for number in UFUNCS[op](x, y)]
-    return result
-
-
-def _integers(value: Values, wide: Mask) -> Any:
-    """Those of some rows as Python's, a constant as it is as a float."""
-    if value.constant:
-        return np.full(int(wide.sum()), int(float(value.data)), dtype=object)
-    return np.broadcast_to(value.data, wide.shape)[wide].astype(object)
 
 
 def _of_constants(op: str, x: Any, y: Any) -> Values | None:
@@ -179,12 +144,13 @@ def _divided(op: str, x: Values, y: Values, missing: Mask, nulls: Nulls) -> Valu
         wrapped = (x.data == LEAST) & (y.data == -1) if op == "//" and result.dtype.kind == "i" else False
         return _made(result, missing | zero | wrapped, nulls, scale)
     if y.constant and not zero:
-        return _made(result, missing, nulls, scale)
+        return written(_made(result, missing, nulls, scale))
     found = _made(result, missing | (zero & ((x.data == 0) | (op == "%")).astype(bool)), Nulls.NAN, scale)
     if op == "%":
         return found
     signs = np.where((x.data > 0).astype(bool), np.inf, -np.inf)
-    return replace(found, infinite=np.where(zero & ~found.missing, signs, 0.0))
+    turned = 2.0**63 * ((x.data == LEAST) & (y.data == -1)) if result.dtype.kind == "i" else 0.0
+    return replace(found, infinite=np.where(zero & ~found.missing, signs, turned))
 
 
 def _wrapped(op: str, x: Any, y: Any, result: Any) -> Mask:
@@ -217,7 +183,9 @@ def _of_whole(change: Callable[[Values], Values]) -> Callable[[Values], Values |
 
     def changed(operand: Values) -> Values | None:
         whole = alike(operand)
-        return None if whole is None else change(whole[0])
+        if whole is None:
+            return None
+        return change(whole[0]) if operand.rest is None else written(change(whole[0]))
 
     return changed
 
@@ -228,14 +196,19 @@ def negative(x: Values) -> Values:
     if x.data.dtype.kind == "u":
         x = _scaled(x, 0)
     wrapped = x.data == LEAST if x.data.dtype.kind == "i" and x.nulls is Nulls.NA else False
-    return _made(-x.data, np.asarray(x.missing | wrapped), x.nulls, x.scale)
+    return _made(_changed("negative", x), np.asarray(x.missing | wrapped), x.nulls, x.scale)
 
 
 @_of_whole
 def absolute(x: Values) -> Values:
     """``abs(x)``."""
     wrapped = x.data == LEAST if x.data.dtype.kind == "i" and x.nulls is Nulls.NA else False
-    return _made(np.abs(x.data), np.asarray(x.missing | wrapped), x.nulls, x.scale)
+    return _made(_changed("abs", x), np.asarray(x.missing | wrapped), x.nulls, x.scale)
+
+
+def _changed(name: str, x: Values) -> Any:
+    """NumPy's least integer stays what it is, also where it is one of Python's."""
+    return CHANGES[name](x.data) if x.data.dtype.kind == "O" and x.nulls is not Nulls.NA else getattr(np, name)(x.data)
 
 
 @_of_whole
@@ -254,24 +227,28 @@ def whole(operand: Values) -> Values | None:
     """Numbers cut toward zero that int64 holds; the others are missing. None of floats."""
     found = alike(operand)
     if found is None or found[0].data.dtype.kind == "i":
-        return None if found is None else found[0]
+        return operand if found and operand.rest is not None else None if found is None else found[0]
     (x,) = found
     size = np.abs(x.data) // 10**x.scale if x.scale else np.abs(x.data)
-    fits = np.asarray(size < 2**63).astype(bool)
-    cut = np.where(fits, size, 0).astype(np.int64) * np.where((x.data < 0).astype(bool), -1, 1)
-    return Values(Kind.NUMBER, cut, x.missing | ~fits, nulls=max(x.nulls, Nulls.NAN))
+    cut = np.where((x.data < 0).astype(bool), -size, size)
+    fits = np.asarray((cut >= LEAST) & (cut < 2**63)).astype(bool)
+    return Values(
+        Kind.NUMBER, np.where(fits, cut, 0).astype(np.int64), x.missing | ~fits, nulls=max(x.nulls, Nulls.NAN)
+    )
 
 
 def rounded(operand: Values, places: int) -> Values | None:
-    """Half to even at a decimal place; None of floats."""
+    """Half to even at a decimal place; None of floats. Tens and more of NumPy's are floats, which int64 need not hold."""
     found = alike(operand)
     if found is None:
         return None
     (x,) = found
     lost = x.scale - places
     if lost <= 0:
-        return x
-    x = _scaled(x, x.scale) if lost > LONGEST else x
+        return operand
+    exact = x.nulls is not Nulls.NA or x.data.dtype.kind == "O"
+    if lost > LONGEST or (exact and x.data.dtype.kind != "O" and reaches(x.data) and _beyond(x.data, 10**lost).any()):
+        x = _scaled(x, x.scale)
     step = np.array(10**lost, dtype=x.data.dtype)
     one = np.ones((), dtype=x.data.dtype)
     with np.errstate(all="ignore"):
@@ -281,8 +258,8 @@ def rounded(operand: Values, places: int) -> Values | None:
         np.add(rest, down & one, out=rest)  # of a half: what is odd is rounded up
         np.add(down, np.asarray(rest > step // 2), out=down, casting="unsafe")
         np.multiply(down, step, out=down)
-    exact = x.nulls is not Nulls.NA or down.dtype.kind == "O"
-    return _made(down, x.missing if exact else x.missing | _beyond(x.data, 10**lost), x.nulls, x.scale)
+    missing = x.missing if exact or down.dtype.kind == "O" else x.missing | _beyond(x.data, 10**lost)
+    return _made(down, missing, max(x.nulls, Nulls.NAN), x.scale)
 
 
 def _beyond(data: Any, step: int) -> Mask:
@@ -300,8 +277,13 @@ def limited(limit: Callable[..., Any], operand: Values, bound: Values) -> Values
     least, most = (held.min, held.max) if held is not None else (-(10**DIGITS), 10**DIGITS)
     if kind != "f" and operand.infinite is None and (end <= least if low else end >= most):
         return operand  # a limit outside of what the column holds
-    both = alike(operand, bound, chosen=True)
+    both = alike(operand, bound, chosen=True) if operand.rest is None and _near(operand, end) else None
     if both is None:
         return None
     x, y = both
     return _made(limit(x.data, y.data), x.missing, x.nulls, x.scale)
+
+
+def _near(operand: Values, end: float) -> bool:
+    """Whether a limit is written as it is."""
+    return operand.nulls is Nulls.NA or abs(end) <= WHOLE

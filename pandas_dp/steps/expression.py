@@ -36,7 +36,7 @@ MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
 MOST_PAIRS = 50  # a longer map is written as its digest
 _NO_COLUMN = "needs a column, not a constant: change the constant itself"
 Option = ConstantValue | None | tuple[ConstantValue, ...]
-VERSION = 3  # part of what a node is stored by: raised where the same tree comes to compute something else
+VERSION = 4  # part of what a node is stored by: raised where the same tree comes to compute something else
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -106,8 +106,8 @@ class Expression:
         Series, shape (n,)
             A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64, as are
             sums, differences and products of NumPy's integers, conditions bool, dates and durations datetime64 and
-            timedelta64, or nullable where a column is. The dtype
-            depends on the dtypes of the columns only.
+            timedelta64, or nullable where a column is. The dtype depends on the dtypes of the columns only. Of NumPy's
+            integers, what is computed is written as the float next to it: see `beyond`.
 
         Raises
         ------
@@ -299,8 +299,8 @@ OPERATIONS: dict[str, Callable[..., Values]] = {
     "or": functools.partial(operations.logical, True),
     "not": operations.negated,
     "isna": lambda operand: booleans(operand.missing),
-    "at_least": functools.partial(operations.clip, np.maximum),
-    "at_most": functools.partial(operations.clip, np.minimum),
+    "at_least": functools.partial(selection.clip, np.maximum),
+    "at_most": functools.partial(selection.clip, np.minimum),
     "round": operations.round_half_even,
     "fillna": selection.fill,
     "where": selection.where,

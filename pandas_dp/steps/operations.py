@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.steps import categories, dates, exact
+from pandas_dp.steps import beyond, categories, dates, exact
 from pandas_dp.steps.dates import as_time, split_seconds
 from pandas_dp.steps.text import arrow_text, joined, python_text
 from pandas_dp.steps.values import (
@@ -61,10 +61,10 @@ WHOLE: dict[str, Callable[[Values], Values | None]] = {
 def arithmetic(op: str, left: Values, right: Values) -> Values:
     """``left op right``; a missing operand makes a missing result. Whole numbers and decimals are exact, see `exact`.
 
-    Others are in float64, as are ``/`` and ``**``. There division by zero and overflow give infinities or missing numbers,
-    as in numpy, and no zero gets a sign that whole numbers do not have: one divided by it would tell. Of dates and
-    durations, the differences, the sums and the ratio of two durations exist; what leaves the range of dates is missing. Text
-    is joined by ``+``.
+    Others are in float64, as is ``/``, and what ``**`` writes. There division by zero and overflow give infinities or
+    missing numbers, as in numpy, and no zero gets a sign that whole numbers do not have: one divided by it would tell. Of
+    dates and durations, the differences, the sums and the ratios of two durations exist; what leaves the range of dates is
+    missing. Text is joined by ``+``.
 
     Raises
     ------
@@ -78,13 +78,13 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
         x, y = left.floats(), right.floats()
         with np.errstate(all="ignore"):
             result = OPERATORS[op](x, y)
-        if op in exact.ROUNDED:
-            result = exact.rounded_once(op, left, right, np.asarray(result))
         if op == "**":  # numpy has 1 ** nan == nan ** 0 == 1; here a missing operand always decides
             result = np.where(np.isnan(x) | np.isnan(y), np.nan, result)
         if op in ("*", "//", "%"):
             result = result + 0.0
-        return numbers(np.asarray(result), nulls_among(left, right))
+        if op == "/":
+            return numbers(np.asarray(result), nulls_among(left, right))
+        return beyond.exactly(OPERATORS[op], (left, right), (x, y), result, op != "**" or y >= 0)
     if left.kind in TIMES and right.kind in TIMES:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:
@@ -102,22 +102,14 @@ def function(name: str, operand: Values) -> Values:
             return whole
         with np.errstate(all="ignore"):
             found = np.asarray(FUNCTIONS[name](operand.floats()))
-            return numbers(found + 0.0 if name == "negative" else found, operand.nulls)
+        found = found + 0.0 if name == "negative" else found
+        if name in WHOLE:
+            change = FUNCTIONS[name] if operand.nulls is Nulls.NA else beyond.CHANGES[name]
+            return beyond.exactly(change, (operand,), (operand.floats(),), found)
+        return numbers(found, operand.nulls)
     if operand.kind is Kind.DURATION and name in ("negative", "abs"):  # NaT is excluded, so no count overflows
         return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit, nulls=operand.nulls)
     raise ArgumentTypeError(f"'{name}' does not work on {operand.kind.value}{advice(operand)}")
-
-
-def clip(limit: Callable[..., Any], operand: Values, bound: Values) -> Values:
-    """Numbers clipped by ``np.maximum`` from below or ``np.minimum`` from above; missing where one is missing."""
-    for values in (operand, bound):
-        if values.kind is not Kind.NUMBER:
-            raise ArgumentTypeError(f"clip needs numbers, not {values.kind.value}{advice(values)}")
-    whole = exact.limited(limit, operand, bound)
-    if whole is not None:
-        return whole
-    found = np.asarray(limit(operand.floats(), bound.floats()))
-    return numbers(found if bound.data else found + 0.0, operand.nulls)
 
 
 def round_half_even(operand: Values, decimals: Values) -> Values:
@@ -132,7 +124,8 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
         result = np.round(x, int(decimals.data)) + 0.0
     # numpy multiplies by 10**decimals first; where that overflows or is rounded itself, there may be no such decimals to round
     kept = ~np.isfinite(result) | ((x == np.floor(x)) & (decimals.data >= 0))
-    return numbers(np.where(kept, x + 0.0, result), operand.nulls)
+    change = np.frompyfunc(lambda number: round(number, min(int(decimals.data), 0)), 1, 1)
+    return beyond.exactly(change, (operand,), (x,), np.where(kept, x + 0.0, result))
 
 
 COMPARISONS: dict[str, Callable[..., Any]] = {
@@ -155,8 +148,8 @@ def compare(op: str, left: Values, right: Values) -> Values:
     """``left op right`` for each row. Where either is missing it is unknown, if `Nulls.NA` stands in one of the columns;
     otherwise False, and for ``!=`` True.
 
-    Integers and decimals are compared exactly, other numbers in float64, text by code points, dates and durations
-    exactly whatever their units. Categories are compared by value, for equality only: their order is a list
+    Whole numbers are compared exactly, floats among them too, decimals beside floats in float64, text by code points,
+    dates and durations exactly whatever their units. Categories are compared by value, for equality only: their order is a list
     that other rows shape.
 
     Raises
@@ -217,9 +210,17 @@ def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
     both = exact.alike(left, right) if "O" in kinds else None
     if both is not None:
         return np.asarray(compared(both[0].data, both[1].data)).astype(bool)
-    if kinds & {"f", "O"}:
-        return np.asarray(compared(left.floats(), right.floats()))
-    return np.asarray(compared(left.data, right.data))  # int64 against uint64 is exact in numpy
+    if not kinds & {"f", "O"}:  # int64 against uint64 is exact in numpy
+        return np.asarray(compared(beyond.merged(left).data, beyond.merged(right).data))
+    x, y = left.floats(), right.floats()
+    found = np.asarray(compared(x, y))
+    if not beyond.may_tie(left, right):
+        return found
+    alike = (x == y) & beyond.wide(x)  # different floats stand in the order of the numbers that they are next to
+    if alike.any():
+        found = np.array(found)
+        found[alike] = compared(*(beyond.integers(side, alike) for side in (left, right)))
+    return found
 
 
 def _compare_times(op: str, left: Values, right: Values) -> Mask:

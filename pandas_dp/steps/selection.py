@@ -7,7 +7,7 @@ the choice is refused, depend on the kinds of the operands and on constants only
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import categories, dates, exact
+from pandas_dp.steps import beyond, categories, dates, exact
 from pandas_dp.steps.operations import compare
 from pandas_dp.steps.text import arrow_text, python_text, texts
 from pandas_dp.steps.values import (
@@ -80,6 +80,22 @@ def case_when(operand: Values, *cases: Values) -> Values:
         ) from None
 
 
+def clip(limit: Callable[..., Any], operand: Values, bound: Values) -> Values:
+    """Numbers clipped by ``np.maximum`` from below or ``np.minimum`` from above; missing where one is missing."""
+    for values in (operand, bound):
+        if values.kind is not Kind.NUMBER:
+            raise ArgumentTypeError(f"clip needs numbers, not {values.kind.value}{advice(values)}")
+    whole = exact.limited(limit, operand, bound)
+    if whole is not None:
+        return whole
+    if beyond.may_have_rest(operand, bound):
+        chosen = _choose([~compare("<" if limit is np.maximum else ">", operand, bound).data], [operand, bound])
+        unsigned = chosen.data.dtype.kind == "f" and not bound.data  # as below
+        return replace(chosen, data=chosen.data + 0.0) if unsigned else chosen
+    found = np.asarray(limit(operand.floats(), bound.floats()))
+    return numbers(found if bound.data else found + 0.0, operand.nulls)
+
+
 def cut(operand: Values, bins: Any, labels: Any, right: bool, include_lowest: bool) -> Values:
     """The label of the interval in which a number, date or duration lies; missing where it lies in none.
 
@@ -121,7 +137,8 @@ def fill(operand: Values, constant: Values) -> Values:
         raise ArgumentTypeError(f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}")
     if not np.ndim(operand.missing) and operand.kind not in NUMERIC:
         return operand
-    if operand.kind in TIMES or operand.kind is Kind.OBJECT:
+    numeric = operand.kind is constant.kind is Kind.NUMBER
+    if operand.kind in TIMES or operand.kind is Kind.OBJECT or (numeric and beyond.may_have_rest(operand, constant)):
         return _choose([~operand.missing], [operand, constant])
     if operand.kind is Kind.TEXT:
         none = np.zeros(np.shape(operand.missing), dtype=bool)
@@ -164,8 +181,10 @@ def take(constants: Sequence[ConstantValue], codes: Codes, operand: Values) -> V
     missing, nulls = codes < 0, operand.nulls
     match common_kind(table):
         case Kind.NUMBER:
-            found = np.array([float(value.data) for value in table])[codes]
-            return numbers(np.where(missing, np.nan, found), nulls)
+            found, rest = (
+                np.array(part)[codes] for part in ([float(v.data) for v in table], [*map(beyond.rest, table)])
+            )
+            return replace(numbers(np.where(missing, np.nan, found), nulls), rest=np.where(missing, 0, rest))
         case Kind.BOOLEAN:
             return booleans(np.array([bool(value.data) for value in table])[codes] & ~missing, missing, nulls)
         case Kind.TEXT:
@@ -190,7 +209,7 @@ def positions(operand: Values, keys: Sequence[ConstantValue]) -> Codes:
     constants = _sought(operand, keys)
     if family(operand.kind) is Kind.TEXT:
         found = _text_positions(operand, [constant.data for constant in constants])
-    elif operand.kind is Kind.NUMBER and (operand.data.dtype.kind == "O" or operand.infinite is not None):
+    elif operand.kind is Kind.NUMBER and _compared(operand):
         found = np.full(np.shape(operand.missing), -1, dtype=np.int64)
         for position, constant in reversed([*enumerate(constants)]):
             found = np.where(compare("==", operand, constant).data, position, found)
@@ -245,10 +264,21 @@ def _choose(conditions: list[Mask], values: list[Values]) -> Values:
     if kind is Kind.NUMBER:
         whole = exact.alike(*values, chosen=True)
         if whole is None:
-            return numbers(_pick(codes, [value.floats() for value in values], np.nan), nulls)
+            found, rests = (
+                numbers(_pick(codes, [v.floats() for v in values], np.nan), nulls),
+                [*map(beyond.rest, values)],
+            )
+            if not any(map(np.any, rests)):
+                return found
+            return replace(found, rest=_pick(codes, rests, np.zeros((), np.int64)))
         data = _pick(codes, [value.data for value in whole], np.zeros((), whole[0].data.dtype))
-        unfilled = Nulls.NAN if len(values) == len(conditions) else Nulls.NEVER
-        return Values(kind, data, missing, nulls=max(nulls, unfilled), scale=whole[0].scale)
+        columns = [place for place, value in enumerate(values) if not value.constant]
+        floats = (
+            len(values) == len(conditions) or len(columns) > 1
+        )  # as the dtype of the other column may be one of floats
+        found = Values(kind, data, missing, nulls=max(nulls, Nulls(floats)), scale=whole[0].scale)
+        own = values[columns[0]].rest if columns else None
+        return beyond.written(found, (codes == columns[0]) & (own is None or own == 0)) if columns else found
     if kind is Kind.BOOLEAN:
         return booleans(_pick(codes, [truth(value) for value in values], False), missing, nulls)
     counts = dates.alike(*values)
@@ -298,19 +328,18 @@ def _count(constant: Values, operand: Values) -> int | float | None:
 
 
 def _number_isin(operand: Values, constants: Sequence[Values]) -> Mask:
-    """Constants are split by form, so that every match is what ``==`` would say."""
-    if operand.data.dtype.kind == "O" or operand.infinite is not None:
+    """As ``==`` would say."""
+    if _compared(operand):
         none = np.zeros(np.shape(operand.missing), dtype=bool)
         return np.asarray(np.any([none, *(compare("==", operand, constant).data for constant in constants)], axis=0))
-    whole = [int(constant.data) for constant in constants if constant.data.dtype.kind != "f"]
-    floats = [float(constant.data) for constant in constants if constant.data.dtype.kind == "f"]
     data = operand.data.astype(np.uint8) if operand.kind is Kind.BOOLEAN else operand.data
-    if data.dtype.kind == "f":
-        return np.isin(data, np.array(floats + [float(value) for value in whole], dtype=np.float64))
-    limits = np.iinfo(data.dtype)
-    whole = [value for value in whole if limits.min <= value <= limits.max]
-    found = np.isin(data, np.array(whole, dtype=data.dtype))
-    return found | np.isin(data.astype(np.float64), np.array(floats, dtype=np.float64)) if floats else found
+    fits = [_fitting(constant.data.item(), data.dtype) for constant in constants]
+    return np.isin(data, np.array([one for one in fits if one is not None], dtype=data.dtype))
+
+
+def _compared(operand: Values) -> bool:
+    """Whether numbers are more than the array that holds them."""
+    return operand.data.dtype.kind == "O" or operand.infinite is not None or operand.rest is not None
 
 
 def _number_positions(operand: Values, keys: Sequence[int | float | None]) -> Codes:
@@ -332,7 +361,7 @@ def _number_positions(operand: Values, keys: Sequence[int | float | None]) -> Co
 def _fitting(wanted: int | float | None, dtype: np.dtype[Any]) -> int | float | None:
     """A key in the form of the column, or None where no number of that form equals it."""
     if wanted is None or dtype.kind == "f":
-        return None if wanted is None else float(wanted)
+        return None if wanted is None or float(wanted) != wanted else float(wanted)
     if isinstance(wanted, float) and not wanted.is_integer():
         return None
     limits = np.iinfo(dtype)

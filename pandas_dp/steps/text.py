@@ -239,8 +239,10 @@ def _int(operand: Values) -> Values:
         return whole
     floats = _float(operand).floats()
     with np.errstate(all="ignore"):  # a signalling NaN is one like others
-        fits = np.abs(floats) < 2.0**63
+        fits = (floats >= -(2.0**63)) & (floats < 2.0**63)
         whole_ones = floats.astype(np.int64)  # anything where one does not fit
+    if operand.rest is not None:
+        whole_ones = whole_ones + operand.rest
     return Values(Kind.NUMBER, whole_ones, ~fits, nulls=max(operand.nulls, Nulls.NAN))
 
 
@@ -259,6 +261,8 @@ def _string(operand: Values) -> Values:
         raise _refused("text", operand)
     data = operand.data if operand.infinite is None else operand.floats()
     cells = np.where(operand.missing, 0, data).astype(data.dtype).tolist()
+    if operand.rest is not None:
+        cells = [int(cell) + more if more else cell for cell, more in zip(cells, operand.rest.tolist(), strict=True)]
     return texts([_digits(cell, operand.scale) for cell in cells], operand.missing, nulls=operand.nulls)
 
 
@@ -267,7 +271,7 @@ def _digits(cell: bool | int | float, scale: int) -> str:
     if scale:
         whole, places = divmod(abs(cell), 10**scale)
         return f"{'-' * (cell < 0)}{whole}.{places:0{scale}}".rstrip("0").rstrip(".")
-    return str(int(cell)) if type(cell) is float and cell.is_integer() and abs(cell) < 2**53 else str(cell)
+    return str(int(cell)) if type(cell) is float and cell.is_integer() and abs(cell) < 2**64 else str(cell)
 
 
 TARGETS: dict[str, Callable[[Values], Values]] = {"float64": _float, "int64": _int, "bool": _bool, "string": _string}

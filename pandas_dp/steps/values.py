@@ -110,7 +110,9 @@ class Values:
     scale : int
         How many decimal places the numbers have that Python's integers stand for.
     infinite : ndarray of float64 or None
-        Infinities among whole numbers, where NumPy's are divided by zero; zero elsewhere.
+        Infinities among whole numbers, where NumPy's are divided by zero, and what int64 does not hold; zero elsewhere.
+    rest : ndarray of int64 or None
+        What whole numbers have beyond ``data``, which is what is written of them: see `beyond`.
     """
 
     kind: Kind
@@ -123,6 +125,7 @@ class Values:
     nulls: Nulls = Nulls.NEVER
     scale: int = 0
     infinite: npt.NDArray[np.float64] | None = None
+    rest: npt.NDArray[np.int64] | None = None
 
     @property
     def incomparable(self) -> Mask:

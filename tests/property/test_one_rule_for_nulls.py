@@ -101,6 +101,7 @@ USES: dict[str, tuple[str, ...]] = {
     "cov of three": ("age", "cost", "uid"),
     "corr": ("age", "cost"),
     "regression": ("age", "cost"),
+    "regression on categories": ("age", "cost", "ward"),
     "unique": ("ward",),
     "unique by column": ("cost",),
     "found counts": ("ward",),

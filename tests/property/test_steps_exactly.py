@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import inspect
+import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -262,6 +263,9 @@ def cells_of(values: Values, length: int) -> list[Any]:
     far = np.zeros(length) if values.infinite is None else np.broadcast_to(values.infinite, (length,))
     if values.kind is Kind.NUMBER and values.data.dtype.kind == "O":
         data = [Fraction(int(cell), 10**values.scale) for cell in data]
+    if values.rest is not None:
+        rest = np.broadcast_to(values.rest, (length,)).tolist()
+        data = [int(cell) + more if more else cell for cell, more in zip(data, rest, strict=True)]
     if values.unit:
         data = [int(cell) * exactly.UNITS[values.unit] for cell in data]
     return [None if gone else float(end) if end else cell for cell, gone, end in zip(data, missing, far, strict=True)]
@@ -302,8 +306,13 @@ def wrong(tree: Expression, frame: pd.DataFrame, columns: dict[str, Cells]) -> s
         return "the dtype follows from cells"
     if answer.form in "iuwf":
         again = ["gone" if gone else cell for cell, gone in zip(column.tolist(), column.isna(), strict=True)]
-        floats = column.dtype == "float64"
-        kept = ["gone" if c is None else exactly.near(c) if floats else c for c in wanted]
+        floats = str(column.dtype) in ("float64", "Float64")
+        most = np.inf if column.dtype not in ("int64", "uint64") else np.nextafter(float(np.iinfo(column.dtype).max), 0)
+        told = answer.kept if isinstance(answer.kept, list) else [answer.kept] * length
+        kept = [
+            "gone" if c is None else c if not floats and (k or answer.nulls == NA) else min(exactly.near(c), most)
+            for c, k in zip(wanted, told, strict=True)
+        ]
         if [
             c if c == "gone" else Fraction(c) if not isinstance(c, float) or math.isfinite(c) else c for c in again
         ] != kept:
@@ -422,35 +431,64 @@ def test_a_step_does_what_python_does(name):
 
 
 SMALL = [0, 1, 2, 3, -1, -7, 15, 25, 100, 2**31]
+# which floats and integers hold
+FAR = [
+    2**53 - 1,
+    -(2**53),
+    2**53 + 2,
+    TEN - 3,
+    2**62,
+    -(2**62) - 2**30,
+    2**63 - 1024,
+    -(2**63),
+    -(2**63) + 1024,
+    2**63,
+    2**64 - 2048,
+]
 
 
 OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("int8", "int32", "uint8", "uint32", "uint64")]
 
 
-@pytest.mark.parametrize("name", ["int64", *OTHERS])
-def test_a_missing_cell_in_another_row_changes_no_row(name):
-    """NumPy makes floats of integers beside a missing one: rows say the same then, but for digits that floats do not have."""
-    limits = np.iinfo(name)
-    cells = [x for x in SMALL if limits.min <= x <= limits.max]
-    x, y = (np.array(part, dtype=name) for part in (np.repeat(cells, len(cells)), np.tile(cells, len(cells))))
-    whole = pd.DataFrame({"x": x, "y": y})
-    floats = pd.concat([whole, pd.DataFrame({"x": [np.nan], "y": [np.nan]})], ignore_index=True)
-    assert set(floats.dtypes) == {np.dtype("float64")}
+def told_apart(one: pd.DataFrame, other: pd.DataFrame, kept: int) -> list[str]:
+    """Expressions that say another thing of the first rows of two tables, or write another thing."""
     found = []
     for _, tree in (*trees(False), *trees(True)):
         for asked in (tree, *accepted(lambda tree=tree: Operation("/", (Constant(1), tree)))):
             try:
-                one, other = (asked.values(frame) for frame in (whole, floats))
+                values = [asked.values(frame) for frame in (one, other)]
             except (ArgumentTypeError, ArgumentValueError):
                 continue
-            of_both = zip(cells_of(one, len(whole)), cells_of(other, len(floats))[:-1], strict=True)
-            if not all(a == b for a, b in of_both):
+            first, second = (cells_of(v, len(f))[:kept] for v, f in zip(values, (one, other), strict=True))
+            if first != second:
                 found.append(str(asked))
-            first, second = write(one, whole.index), write(other, floats.index)[:-1]
-            same = (first == second) | (first.isna() & second.isna())
-            if not same.all():
+            columns = [write(v, f.index)[:kept] for v, f in zip(values, (one, other), strict=True)]
+            first, second = ([None if pd.isna(cell) else cell for cell in column.tolist()] for column in columns)
+            if first != second:
                 found.append(f"written: {asked}")
-    assert found == []
+    return found
+
+
+@pytest.mark.parametrize("name", ["int64", *OTHERS])
+def test_a_missing_cell_in_another_row_changes_no_row(name):
+    """NumPy makes floats of integers beside a missing one: rows say the same then, of each cell that both can hold."""
+    limits = np.iinfo(name)
+    cells = [x for x in (*SMALL, *FAR) if limits.min <= x <= limits.max]
+    assert all(int(float(cell)) == cell for cell in cells)
+    x, y = (np.array(part, dtype=name) for part in (np.repeat(cells, len(cells)), np.tile(cells, len(cells))))
+    whole = pd.DataFrame({"x": x, "y": y})
+    floats = pd.concat([whole, pd.DataFrame({"x": [np.nan], "y": [np.nan]})], ignore_index=True)
+    assert set(floats.dtypes) == {np.dtype("float64")}
+    assert told_apart(whole, floats, len(whole)) == []
+
+
+@pytest.mark.parametrize("turned", ["x", "y"])
+def test_a_missing_cell_in_another_column_changes_no_cell_that_floats_do_not_hold(turned):
+    cells = [x for x in (*SMALL, *FAR) if x < 2**63]
+    sides = {turned: cells, "xy".replace(turned, ""): [0, 3, BIG, TEN, -(2**60) - 1, 2**63 - 1]}
+    pairs = [*itertools.product(*sides.values())]
+    whole = pd.DataFrame({name: [pair[place] for pair in pairs] for place, name in enumerate(sides)})
+    assert told_apart(whole, whole.astype({turned: "float64"}), len(whole)) == []
 
 
 # Pandas, where it is exact

@@ -1,6 +1,6 @@
 """One missing cell makes floats of NumPy's integers, one from 2**63 on makes them unsigned: what steps say of other rows stays.
 
-Every operation, and every two in a row, of columns whose cells are below 2**53: the result has the same value in all three.
+Every operation, and every two in a row, of cells that all three hold: the result has the same value in all three.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import pytest
 from support.frames import protected
 
 from pandas_dp.steps.expression import Column, Constant, Expression, Method, Operation
+from pandas_dp.steps.parse import parse_expression
 
-CELLS = [0, 1, 2, 3, 5, 10, 511, 2**26, 2**31 + 1, 2**40, 2**52 + 1, 2**53 - 1]
+CELLS = [0, 1, 2, 3, 5, 10, 511, 2**26, 2**31 + 1, 2**40, 2**52 + 1, 2**53 - 1, 2**53 + 2, 10**18, 2**62, 2**63 - 1024]
 CONSTANTS = [
     0,
     1,
@@ -131,9 +132,71 @@ def test_one_cell_moves_no_count_by_more_than_one(step, more):
     assert math.isclose(*counts, abs_tol=1.5)
 
 
-def test_integers_are_exact_where_floats_are():
+BASE = 10**18
+IDS = pd.DataFrame({"x": np.arange(BASE, BASE + 300)})
+EXACT: list[tuple[str, object]] = [
+    ("x % 10 == 3", lambda x: x % 10 == 3),
+    ("(x + 7) % 10 == 3", lambda x: (x + 7) % 10 == 3),
+    ("(x * 1000 + 7) % 1000000 == 5007", lambda x: x == BASE + 5),
+    (f"x - {BASE + 3} == 4", lambda x: x - (BASE + 3) == 4),
+    (f"x + 1 == {BASE + 8}", lambda x: x + 1 == BASE + 8),
+    (f"x // 3 == {(BASE + 8) // 3}", lambda x: x // 3 == (BASE + 8) // 3),
+    (f"x // 3 % 10 == {BASE // 3 % 10}", lambda x: x // 3 % 10 == BASE // 3 % 10),
+    (f"x.clip({BASE + 5}, {BASE + 9}) == {BASE + 7}", lambda x: min(max(x, BASE + 5), BASE + 9) == BASE + 7),
+    (f"x.clip({BASE + 5}, {BASE + 9}) == {BASE + 5}", lambda x: min(max(x, BASE + 5), BASE + 9) == BASE + 5),
+    (f"x.where(x % 2 == 0, {BASE + 1}) == {BASE + 1}", lambda x: x % 2 == 1),
+    (f"x.replace({BASE + 2}, {BASE + 3}) == {BASE + 3}", lambda x: x in (BASE + 2, BASE + 3)),
+    (f"x.round(-1) == {BASE + 20}", lambda x: round(x, -1) == BASE + 20),
+    (f"(-x) == {-BASE - 1}", lambda x: x == BASE + 1),
+    (f"(x - {BASE}).abs() == 1", lambda x: x == BASE + 1),
+    (f"x in [{BASE + 7}, 1e18]", lambda x: x in (BASE + 7, BASE)),
+    ("x == 1e18", lambda x: x == BASE),
+    (f"(x - {BASE}) ** 12 % 7 == 4", lambda x: (x - BASE) ** 12 % 7 == 4 and (x - BASE) ** 12 <= 2**106),
+    (f"(x + 0).isin([{BASE + 7}])", lambda x: x == BASE + 7),
+    (f"x.map({{{BASE + 7}: {BASE + 9}}}) == {BASE + 9}", lambda x: x == BASE + 7),
+    (f"(x + 1).astype('string') == '{BASE + 8}'", lambda x: x == BASE + 7),
+    (f"(x + 1).astype('int64') == {BASE + 8}", lambda x: x == BASE + 7),
+]
+
+
+@pytest.mark.parametrize(("text", "holds"), EXACT)
+def test_conditions_on_far_integers_are_those_of_python(text, holds):
+    """In one expression; of floats, too, where they hold the same cells."""
+    condition = parse_expression(text, ["x"])
+    assert condition.condition(IDS).tolist() == [holds(x) for x in range(BASE, BASE + 300)]
+    held = IDS.iloc[[0, 128, 256]]
+    assert condition.condition(held.astype("float64")).tolist() == [holds(x) for x in (BASE, BASE + 128, BASE + 256)]
+
+
+def test_a_float_and_the_integer_that_it_is_next_to_are_two():
+    floats = pd.DataFrame({"x": [1e18, np.nan]})
+    for sign, holds in (("==", False), ("!=", True), ("<", True), ("<=", True), (">", False), (">=", False)):
+        assert Operation(sign, (X, Constant(BASE + 7))).condition(floats)[0] == holds
+        assert Operation(sign, (X, Constant(BASE + 7))).condition(IDS)[0] == holds
+
+
+def test_what_is_written_is_the_float_next_to_it_or_the_cell_itself():
     df = pd.DataFrame({"x": [2**60 + 1, 2**53 + 1, 7]})
+    small, far = Operation("<", (X, Constant(10))), Constant(2**60 + 3)
     assert Operation("%", (X, Constant(10))).evaluate(df).tolist() == [7, 3, 7]
-    assert Operation("//", (X, Constant(10))).evaluate(df).tolist() == [(2**60 + 1) // 10, (2**53 + 1) // 10, 0]
+    assert Operation("//", (X, Constant(10))).evaluate(df).tolist() == [
+        int(float((2**60 + 1) // 10)),
+        900719925474099,
+        0,
+    ]
+    assert Operation("//", (X, Constant(10))).evaluate(df).dtype == np.int64
     assert Operation("+", (X, Constant(1))).evaluate(df.astype("Int64")).tolist() == [2**60 + 2, 2**53 + 2, 8]
     assert Operation("+", (X, Constant(1))).evaluate(df).dtype == np.float64
+    assert Operation("where", (X, Operation("not", (small,)), Constant(-1))).evaluate(df).tolist() == [
+        2**60 + 1,
+        2**53 + 1,
+        -1,
+    ]
+    assert Operation("where", (X, Operation("not", (small,)), far)).evaluate(df).tolist() == [
+        2**60 + 1,
+        2**53 + 1,
+        2**60,
+    ]
+    assert Operation("at_least", (X, Constant(2**53 + 3))).evaluate(df).tolist() == [2**60 + 1, 2**53 + 4, 2**53 + 4]
+    for name in ("negative", "abs"):
+        assert abs(Operation(name, (X,)).evaluate(df)).tolist() == df.x.tolist()

@@ -68,7 +68,7 @@ def test_truth_becomes_one_and_zero(storage):
 
 def test_what_int64_cannot_hold_is_missing():
     column = pd.Series([2.0**63, -(2.0**63), np.inf, -1.9, 1e300, NAN, 2.0**62])
-    np.testing.assert_array_equal(floats(converted(column, "int64")), [NAN, NAN, NAN, -1.0, NAN, NAN, 2.0**62])
+    np.testing.assert_array_equal(floats(converted(column, "int64")), [NAN, -(2.0**63), NAN, -1.0, NAN, NAN, 2.0**62])
 
 
 def test_objects_become_numbers_by_their_exact_type():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps.dates import PARTS
-from pandas_dp.steps.expression import Column, Operation
+from pandas_dp.steps.expression import Column, Constant, Operation
 from pandas_dp.steps.parse import parse_expression
 from tests.steps.tables import DATE_STORAGE, floats, stored
 
@@ -120,3 +120,15 @@ def test_a_part_is_an_operation_like_any_other():
     assert tree.columns() == {"x"}
     assert Operation("dt.month", (Column("x"),)) in tree.operands[1].operands
     assert parse_expression(str(tree), ["x"]) == tree
+
+
+def test_ratios_of_durations_are_those_of_pandas():
+    stay = pd.Series(pd.to_timedelta([5_548_888_800_000_000_001, -1, 1_500_000_001, 0, None], unit="ns"))
+    frame = pd.DataFrame({"stay": stay, "bed": pd.to_timedelta([7, 2, 10**9, 3, 5], unit="ns")})
+    for divisor, theirs in ((Constant(pd.Timedelta("1s")), pd.Timedelta("1s")), (Column("bed"), frame.bed)):
+        for op, wanted in (("//", stay // theirs), ("%", stay % theirs)):
+            found = Operation(op, (Column("stay"), divisor)).evaluate(frame)
+            assert found.isna().tolist() == wanted.isna().tolist()
+            assert found.dropna().tolist() == wanted.dropna().astype(found.dtype).tolist()
+    nothing = Operation("-", (Column("bed"), Column("bed")))
+    assert Operation("//", (Column("stay"), nothing)).evaluate(frame).isna().all()

@@ -149,6 +149,13 @@ def fitted(table: pd.DataFrame) -> list[float]:
     return [both["cost"].mean() - slope * both["age"].mean(), slope]
 
 
+def fitted_by_ward(table: pd.DataFrame) -> list[float]:
+    """Intercept, slope of cost on age, and what it is more in wards B and C than in A."""
+    both = cut(table, "age", "cost")
+    design = [np.ones(len(both)), both["age"], *(table["ward"] == key for key in KEYS[1:])]
+    return np.linalg.lstsq(np.column_stack(design).astype(float), both["cost"], rcond=None)[0].tolist()
+
+
 def covariances(table: pd.DataFrame, *columns: str, ddof: int = 1) -> list[float]:
     """Row by row."""
     return cut(table, *columns).cov(ddof=ddof).to_numpy().ravel().tolist()
@@ -221,6 +228,7 @@ TRUE: dict[str, Truth] = {
     "cov of three": lambda t: covariances(t, "age", "cost", "uid", ddof=0),
     "corr": lambda t: cut(t, "age", "cost").corr().to_numpy().ravel(),
     "regression": fitted,
+    "regression on categories": fitted_by_ward,
     "agg": lambda t: pairs([len(t), *cut(t, "cost").agg(["sum", mean, "max"]), NO], [NO] * 4 + [t["ward"].nunique()]),
     "agg by column": lambda t: [cut(t, "cost").std(), low(cut(t, "day"), 0.5)],
     "agg by name": lambda t: pairs([low(cut(t, "age"), 0.5), NO], [NO, cut(t, "cost").min()]),
@@ -287,6 +295,7 @@ LISTED = (
     "found dates",
     "sizes of found combinations",
 )
+WIDENED = "widened by as much as what is left out of the linear error may be; the fewer rows, the more"
 FITTED = "sums are fitted so that none falls, and err less than the noise that holds for all"
 WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     **dict.fromkeys(("median of groups", "quantiles of groups", "median with error bar"), (math.inf, LADDER)),
@@ -295,7 +304,7 @@ WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     "min with error bar": (math.inf, "one row decides, so it begins at the bound"),
     **dict.fromkeys(("ecdf", "ecdf by column"), (4, FITTED)),
     "smooth error bar": (math.inf, "values beyond a bound are cut to it; tests/aggregates/test_bought_scale.py"),
-    "regression": (4, "widened by as much as what is left out of the linear error may be; the fewer rows, the more"),
+    **dict.fromkeys(("regression", "regression on categories"), (4, WIDENED)),
     **dict.fromkeys(
         LISTED, (math.inf, "near the threshold keys may owe it to noise: from 0 on; tests/aggregates/test_listed.py")
     ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import calendar
 import datetime
 import math
-import operator
 import re
 import unicodedata
 from collections.abc import Callable
@@ -47,6 +46,9 @@ class Cells:
     unit: str = "ns"
     scale: int = 0  # decimal places of ``w``
     inner: str = ""  # the form of entries of ``l``, where they are no text
+    kept: Any = (
+        True  # whether integers are written as they are, or as the floats next to them: one answer, or of each row
+    )
 
 
 def expected(tree: Expression, columns: dict[str, Cells]) -> Cells:
@@ -109,11 +111,8 @@ def common(*operands: Cells, chosen: bool = False, compared: bool = False) -> st
     forms = [operand.form for operand in operands]
     if set(forms) - set("iuwfb"):
         raise Refused
-    numpy = [
-        not o.constant and o.nulls != NA and o.form != "b" for o in operands
-    ]  # integers that may be floats elsewhere
-    beside = [abs(o.cells[0]) <= 2**53 if o.constant else o.nulls != NA for o in operands]
-    if not compared and any(numpy) and not all(map(operator.or_, numpy, beside)):
+    numpy = any(not o.constant and o.nulls != NA and o.form != "b" for o in operands)
+    if not compared and numpy and any(o.nulls == NA for o in operands):  # integers that may be floats elsewhere
         return "f"
     wide = any(o.form == "w" for o in operands)
     for place, operand in enumerate(operands):
@@ -133,7 +132,7 @@ def common(*operands: Cells, chosen: bool = False, compared: bool = False) -> st
 
 
 def held(number: Any, form: str, nulls: int, scale: int = 0) -> Any:
-    """A whole number as its form holds it: beyond that unknown, or wrapped around where there is no missing value."""
+    """A whole number as its form holds it: beyond that unknown, and NumPy's are as large as they get."""
     if form == "w":
         return number if abs(number) * 10**scale < 10**76 else None
     if form == "f":
@@ -141,7 +140,7 @@ def held(number: Any, form: str, nulls: int, scale: int = 0) -> Any:
     least, most = FITS[form]
     if least <= number <= most:
         return number
-    return None if nulls == NA else (number - least) % 2**64 + least
+    return None if nulls == NA else number
 
 
 def of_float(number: Any) -> Any:
@@ -180,17 +179,18 @@ def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
             x, y = x[0] if left.constant else x, y[0] if right.constant else y
             missing = np.isnan(x) | np.isnan(y)
             numbers = np.broadcast_to(NUMPY[op](x, y), missing.shape).tolist()
-        one = left.constant or right.constant
-        if one and op in "+-*" and {left.form, right.form} <= set("iu"):  # rounded once; the constant is a float
-            sides = [
-                [None if c is None else int(near(c)) if side.constant else c for c in side.cells]
-                for side in (left, right)
-            ]
-            sides = [side * len(numbers) if len(side) == 1 else side for side in sides]
-            numbers = [None if None in pair else near(PYTHON[op](*pair)) for pair in zip(*sides, strict=True)]
         cells = [None if gone else of_float(number) for gone, number in zip(missing, numbers, strict=True)]
+        if op != "/":
+            for place, pair in enumerate(rows(left, right)):
+                x, y = (
+                    None if c is None else whole(c, side.scale) for c, side in zip(pair, (left, right), strict=True)
+                )
+                known = x is not None and y is not None and cells[place] is not None and abs(cells[place]) <= 2.0**106
+                if known and (op != "**" or y >= 0):
+                    cells[place] = x**y if op == "**" else PYTHON[op](x, y)
         return made(cells, "f", left, right, nulls=NAN)
     form = "w" if op == "-" and form == "u" else form
+    kept = nulls == NA
     scale = {"*": left.scale + right.scale, "//": 0}.get(op, max(left.scale, right.scale))
     divisor = right.constant and right.cells[0] != 0
     for x, y in rows(left, right):
@@ -201,7 +201,15 @@ def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
         else:
             found.append(held(PYTHON[op](exact(x, left.form), exact(y, right.form)), form, nulls, scale))
     missing = op in ("//", "%") and not divisor
-    return made(found, form, left, right, nulls=NAN if missing or form == "w" else NEVER, scale=scale)
+    return made(found, form, left, right, nulls=NAN if missing or form == "w" else NEVER, scale=scale, kept=kept)
+
+
+def whole(number: Any, scale: int = 0) -> int | None:
+    """A whole number that two floats hold, exactly; None for another one."""
+    floats = near(number)
+    if not floats.is_integer() or abs(floats) > 2.0**106:
+        return None
+    return int(floats if scale or isinstance(number, float) else number)
 
 
 def near(number: Any) -> float:
@@ -212,7 +220,8 @@ def near(number: Any) -> float:
 def each(function: Callable[[Any], Any], operand: Cells, form: str | None = None, nulls: int = NEVER) -> Cells:
     """What a function makes of cells that are there."""
     cells = [None if cell is None else function(cell) for cell in operand.cells]
-    return replace(made(cells, form or operand.form, operand, nulls=nulls), zone=operand.zone, unit=operand.unit)
+    found = made(cells, form or operand.form, operand, nulls=nulls, kept=operand.kept)
+    return replace(found, zone=operand.zone, unit=operand.unit)
 
 
 def of_one(whole: Callable[[Any], Any]) -> Callable[[Cells], Cells]:
@@ -228,14 +237,20 @@ def of_one(whole: Callable[[Any], Any]) -> Callable[[Cells], Cells]:
 
 def negative(operand: Cells) -> Cells:
     if operand.form in "Tf":
-        return each(lambda x: -x, operand)
+        return each(lambda x: turned(-x, operand), operand)
     form = common(operand).replace("u", "w")
-    found = each(lambda x: held(-x, form, operand.nulls, operand.scale), operand, form, NAN if form == "w" else NEVER)
+    change = lambda x: turned(held(-x, form, operand.nulls, operand.scale), operand)  # noqa: E731
+    found = each(change, operand, form, NAN if form == "w" else NEVER)
     return replace(found, scale=operand.scale)
 
 
 def absolute(operand: Cells) -> Cells:
-    return each(abs, operand) if operand.form == "T" else of_one(abs)(operand)
+    return each(abs, operand) if operand.form == "T" else of_one(lambda x: turned(abs(x), operand))(operand)
+
+
+def turned(number: Any, operand: Cells) -> Any:
+    """NumPy's least integer stays what it is, in floats, too."""
+    return -number if number == 2**63 and operand.form != "u" and operand.nulls != NA else number
 
 
 def of_numpy(name: str) -> Callable[[Cells], Cells]:
@@ -258,6 +273,8 @@ def rounded(operand: Cells, places: Cells) -> Cells:
     def to_even(x: Any) -> Any:
         if operand.form == "f" and lost >= 0 and float(x).is_integer():
             return x
+        if operand.form == "f" and abs(x) >= 2**53 and whole(x) is not None:
+            return round(whole(x), lost)
         if operand.form == "f":
             with np.errstate(all="ignore"):
                 found = float(np.round(np.float64(x), lost))
@@ -267,7 +284,8 @@ def rounded(operand: Cells, places: Cells) -> Cells:
 
     if operand.form in "iu" and lost < -18:
         return made([None if x is None else to_even(x) for x in operand.cells], "w", operand, nulls=NAN)
-    return of_one(to_even)(operand)
+    found = of_one(to_even)(operand)
+    return replace(found, nulls=max(found.nulls, NAN if lost < 0 else NEVER))
 
 
 def limited(limit: Callable[..., Any]) -> Callable[[Cells, Cells], Cells]:
@@ -280,8 +298,11 @@ def limited(limit: Callable[..., Any]) -> Callable[[Cells, Cells], Cells]:
             return operand
         form = common(operand, bound, chosen=True)
         if form == "f":
-            return each(lambda x: float(limit(near(x), near(end))), operand, "f", NAN)
-        return each(lambda x: limit(x, exact(end, bound.form)), operand, form, NAN if form == "w" else NEVER)
+            return each(lambda x: limit(number(x), number(end)), operand, "f", NAN)
+        found = each(lambda x: limit(x, exact(end, bound.form)), operand, form, NAN if form == "w" else NEVER)
+        if operand.nulls == NA or abs(end) < 2**53:
+            return found
+        return replace(found, kept=[x == y for x, y in zip(operand.cells, found.cells, strict=True)])
 
     return found
 
@@ -308,7 +329,10 @@ def compared(op: str, left: Cells, right: Cells) -> Cells:
             found.append(None if nulls == NA else op == "!=")
             continue
         if floats:
+            one, other = whole(x, left.scale), whole(y, right.scale)
             x, y = near(x), near(y)
+            if x == y and abs(x) >= 2**53 and one is not None and other is not None:
+                x, y = one, other
         elif kinds == {"number"}:
             x, y = exact(x, left.form), exact(y, right.form)
         holds = {"==": x == y, "!=": x != y}
@@ -376,10 +400,23 @@ def chosen(codes: list[int], values: list[Cells]) -> Cells:
     if form in "iuw":
         found = [None if x is None else Fraction(Decimal(repr(x))) if isinstance(x, float) else x for x in found]
     elif form == "f":
-        found = [None if x is None else near(x) for x in found]
+        scales = [values[code].scale if code < len(values) else 0 for code in codes]
+        found = [None if x is None else number(x, scale) for x, scale in zip(found, scales, strict=True)]
     elif form == "b" and max(value.nulls for value in values) < NA:
         found = [bool(x) for x in found]
-    return made(found, form, *values, nulls=lacking)
+    columns = [place for place, value in enumerate(values) if not value.constant]
+    own = values[columns[0]].kept if columns else True
+    own = own if isinstance(own, list) else [own] * len(codes)
+    kept = [not columns or (code == columns[0] and own[row]) for row, code in enumerate(codes)]
+    if kinds == {"number"} and len(columns) > 1:
+        lacking = NAN
+    return made(found, form, *values, nulls=lacking, kept=kept)
+
+
+def number(cell: Any, scale: int = 0) -> Any:
+    """A number that is exact where it is whole, and large."""
+    exact = whole(cell, scale)
+    return near(cell) if exact is None or abs(exact) < 2**53 else exact
 
 
 def where(operand: Cells, condition: Cells, *other: Cells) -> Cells:
@@ -414,8 +451,10 @@ def filled(operand: Cells, value: Cells) -> Cells:
         raise Refused
     if kind(operand) == "number" and operand.form != "b":
         form = common(operand, value, chosen=True)
-        change = near if form == "f" else lambda x: Fraction(Decimal(repr(x))) if isinstance(x, float) else x
-        return made([change(value.cells[0] if x is None else x) for x in operand.cells], form, operand)
+        change = number if form == "f" else lambda x: Fraction(Decimal(repr(x))) if isinstance(x, float) else x
+        return made(
+            [change(value.cells[0] if x is None else x) for x in operand.cells], form, operand, kept=operand.kept
+        )
     return replace(operand, cells=[value.cells[0] if x is None else x for x in operand.cells])
 
 
@@ -434,7 +473,7 @@ def taken(operand: Cells, codes: list[list[int]], values: list[Cells]) -> Cells:
     form = "f" if kind(values[0]) == "number" and values[0].form != "b" else values[0].form
     absent = False if form == "b" and operand.nulls < NA else None
     cells = [absent if p < 0 else values[p].cells[0] for p in positions]
-    cells = [float(x) if form == "f" and x is not None else x for x in cells]
+    cells = [number(x) if form == "f" and x is not None else x for x in cells]
     return made(cells, form, operand, nulls=NEVER if form == "b" else NAN)
 
 
@@ -569,14 +608,13 @@ def astype(operand: Cells, dtype: str) -> Cells:
     if dtype == "float64":
         return made([None if x is None else of_float(near(x)) for x in cells], "f", operand, nulls=NAN)
     whole = [None if x is None or (isinstance(x, float) and not math.isfinite(x)) else math.trunc(x) for x in cells]
-    least = -(2**63) + (operand.form == "f")
-    fit = [x if x is not None and least <= x < 2**63 else None for x in whole]
-    return made(fit, "i", operand, nulls=NEVER if operand.form in "ib" else NAN)
+    fit = [x if x is not None and -(2**63) <= x < 2**63 else None for x in whole]
+    return made(fit, "i", operand, nulls=NEVER if operand.form in "ib" else NAN, kept=operand.kept)
 
 
 def written(cell: Any) -> str:
     if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else str(cell)
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 2**64 else str(cell)
     if isinstance(cell, Fraction) and cell.denominator > 1:
         with localcontext(prec=100):
             return f"{Decimal(cell.numerator) / Decimal(cell.denominator):f}"
@@ -610,7 +648,8 @@ def within(count: Any, unit: str) -> Any:
 
 def of_times(op: str, left: Cells, right: Cells) -> Cells:
     forms = left.form, right.form
-    form = {("T", "T", "+"): "T", ("T", "T", "-"): "T", ("T", "T", "/"): "f"}.get((*forms, op))
+    of_two = {"+": "T", "-": "T", "%": "T", "/": "f", "//": "i"}
+    form = of_two.get(op) if forms == ("T", "T") else None
     if form is None and right.form == "T" and left.form in "DZ" and op in "+-":
         form = left.form
     if form is None and left.form == "T" and right.form in "DZ" and op == "+":
@@ -624,6 +663,8 @@ def of_times(op: str, left: Cells, right: Cells) -> Cells:
         x, y = within(x, "ns"), within(y, "ns")
         if x is None or y is None:
             found.append(None)
+        elif op in ("//", "%"):
+            found.append((x // y if op == "//" else x % y) if y else None)
         elif form != "f":
             found.append(within(x + y if op == "+" else x - y, "ns"))
         elif y and not x % y:

@@ -173,6 +173,9 @@ TOGETHER: dict[str, Question] = {  # several columns, with an interval for each 
     "cov of three": lambda d: d.cov(["age", "cost", "uid"], bounds=NUMBERS | {"uid": (0, 50)}, ddof=0),
     "corr": lambda d: d.corr(["age", "cost"], bounds=NUMBERS),
     "regression": lambda d: d.linear_regression("cost", ["age"], bounds=NUMBERS),
+    "regression on categories": lambda d: d.linear_regression(
+        "cost", ["age", "ward"], bounds=NUMBERS, keys={"ward": KEYS}
+    ),
 }
 SEVERAL: dict[str, Question] = {  # several answers for one price
     "agg": lambda d: d.agg({"cost": ["count", "sum", "mean", "max"], "ward": "nunique"}, bounds={"cost": (0, 100)}),
