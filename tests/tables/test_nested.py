@@ -60,3 +60,11 @@ def test_what_is_no_structure_is_missing():
     assert conformed(pd.Series([1, 2]), declared).isna().all()
     lists = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array([[1]])])))
     assert conformed(lists, declared).isna().all()
+
+
+def test_dictionaries_within_structures_that_are_all_missing():
+    held = pa.struct([("a", pa.dictionary(pa.int8(), pa.string())), ("b", pa.int64())])
+    declared = pd.ArrowDtype(pa.struct([("a", pa.string()), ("b", pa.int64())]))
+    for cells in ([None] * 5, [None] * 5 + [{"a": "q", "b": 1}]):
+        column = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(cells, held)])))
+        assert conformed(column, declared).array.__arrow_array__().to_pylist() == cells
