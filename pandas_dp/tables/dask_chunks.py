@@ -23,6 +23,7 @@ from pandas_dp.engines.scanned import ChunkSummary, PartitionedView, places
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.tables.conforming import declared, fitted, objects
+from pandas_dp.tables.csv_blocks import check_reader
 from pandas_dp.tables.dask_checks import optimized, unchecked
 
 TOGETHER = 8  # summaries that are added in one task
@@ -56,7 +57,14 @@ class Partitions:
 
     @classmethod
     def of(cls, frame: dd.DataFrame) -> Partitions:
-        """Those of a frame as it is now."""
+        """Those of a frame as it is now.
+
+        Raises
+        ------
+        ArgumentValueError
+            If rows decide how the reader of its CSV files reads others.
+        """
+        check_reader(frame)
         return cls(frame.copy())
 
     @property
