@@ -134,6 +134,25 @@ def copied(cell: Any) -> Any:
     return reader.load()
 
 
+def uniform(cell: Any) -> Any:
+    """The same cell, with floats for whole numbers within its arrays, lists, tuples and dicts, and objects for truth values.
+
+    Of lists and structures in a file pandas makes such cells, and in those of all rows floats of whole numbers, or objects of
+    truth values, where an entry of any row is missing. Of a cell that is `shallow`, as many objects are looked at as it holds.
+    """
+    kind = type(cell)
+    if kind is np.ndarray and cell.dtype.hasobject:
+        return np.fromiter(map(uniform, cell.ravel().tolist()), np.dtype(object), cell.size).reshape(cell.shape)
+    if kind is np.ndarray:
+        with np.errstate(all="ignore"):  # a signalling NaN, a long double beyond float64
+            return cell.astype({"b": object, "i": float, "u": float, "f": float}.get(cell.dtype.kind, cell.dtype))
+    if kind is dict:
+        return {key: uniform(held) for key, held in cell.items()}
+    if kind is list or kind is tuple:
+        return kind(map(uniform, cell))
+    return float(cell) if kind is int and cell.bit_length() < 1024 else cell  # a longer one is no float
+
+
 def plain_text(cells: NDArray[np.object_]) -> bool:
     """Whether all cells are text, of no class of its own with an equality of its own, or missing."""
     with suppress(BaseException):  # the class of a cell's class may raise anything
