@@ -135,22 +135,26 @@ def copied(cell: Any) -> Any:
 
 
 def uniform(cell: Any) -> Any:
-    """The same cell, with floats for whole numbers within its arrays, lists, tuples and dicts, and objects for truth values.
+    """The same cell, with floats in its arrays of numbers, integers for whole numbers in its lists, tuples and dicts.
 
     Of lists and structures in a file pandas makes such cells, and in those of all rows floats of whole numbers, or objects of
-    truth values, where an entry of any row is missing. Of a cell that is `shallow`, as many objects are looked at as it holds.
+    truth values, where an entry of any row is missing. A cell that is `shallow` has few parts; lists and dicts are written into.
     """
     kind = type(cell)
-    if kind is np.ndarray and cell.dtype.hasobject:
+    if kind is np.ndarray and cell.dtype.kind == "O":
         return np.fromiter(map(uniform, cell.ravel().tolist()), np.dtype(object), cell.size).reshape(cell.shape)
     if kind is np.ndarray:
         with np.errstate(all="ignore"):  # a signalling NaN, a long double beyond float64
             return cell.astype({"b": object, "i": float, "u": float, "f": float}.get(cell.dtype.kind, cell.dtype))
     if kind is dict:
-        return {key: uniform(held) for key, held in cell.items()}
-    if kind is list or kind is tuple:
-        return kind(map(uniform, cell))
-    return float(cell) if kind is int and cell.bit_length() < 1024 else cell  # a longer one is no float
+        cell.update({key: uniform(held) for key, held in cell.items()})
+    if kind is list:
+        cell[:] = map(uniform, cell)
+    if kind is tuple:
+        return tuple(map(uniform, cell))
+    if kind is float and cell.is_integer() and abs(cell) < 2**53:
+        return int(cell)
+    return float(cell) if kind is int and 53 < cell.bit_length() <= 64 else cell  # it may have been one, rounded
 
 
 def plain_text(cells: NDArray[np.object_]) -> bool:
