@@ -137,8 +137,8 @@ def copied(cell: Any) -> Any:
 def uniform(cell: Any) -> Any:
     """The same cell, with floats in its arrays of numbers, integers for whole numbers in its lists, tuples and dicts.
 
-    Of lists and structures in a file pandas makes such cells, and in those of all rows floats of whole numbers, or objects of
-    truth values, where an entry of any row is missing. A cell that is `shallow` has few parts; lists and dicts are written into.
+    Pandas makes such cells of lists and structures in a file, and in those of all rows floats of whole numbers, or objects of
+    truth values, where an entry of any row is missing. Lists and dicts are written into.
     """
     kind = type(cell)
     if kind is np.ndarray and cell.dtype.kind == "O":
