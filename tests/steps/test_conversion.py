@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from decimal import Decimal
 
@@ -95,6 +96,27 @@ def test_objects_become_numbers_by_the_methods_of_their_base():
     expected = [3.0, np.inf, -np.inf, 0.5, 1.0, 7.0, 1.25, NAN, 4.0, 5.0, 6.0, NAN, *[NAN] * len(odd)]
     np.testing.assert_array_equal(converted(column, "float64"), expected)
     assert converted(column, "string").dropna().tolist() == ["4", "5", "\ud800"]
+
+
+@pytest.mark.parametrize(
+    "expression", ["x == 'a'", "x.str.upper() == 'A'", "x.str.len() == 1", "x.isin(['a'])", "x < 'b'"]
+)
+def test_text_of_a_subclass_is_text_whatever_is_beside_it(expression):
+    """Pandas makes a column of text of it, and of objects where one cell is none."""
+
+    class Word(enum.StrEnum):
+        A = "a"
+
+    class Sly(str):
+        def __eq__(self, other: object) -> bool:
+            raise RuntimeError
+
+        __hash__ = str.__hash__
+
+    for cell in (Word.A, Sly("a"), np.str_("a"), "a"):
+        column = pd.Series([cell, 5, None], dtype=object)
+        found = parse_expression(expression, ["x"]).evaluate(pd.DataFrame({"x": column}))
+        assert found.fillna(False).tolist() == [True, False, False]
 
 
 def test_the_list_of_a_category_column_changes_no_number():
