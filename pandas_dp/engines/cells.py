@@ -70,11 +70,8 @@ def bare(cell: Any) -> Any:
     Pandas makes columns of text and numbers of these, and of objects where one other cell is beside them. By the method of the
     base itself, so that no code of the subclass runs.
     """
-    kind = type(cell)
-    if kind is str or kind is int or kind is float or kind is bool:
-        return cell
     for base, plain in BASES.items():
-        if issubclass(kind, base):
+        if issubclass(type(cell), base) and type(cell) is not bool:
             return plain(cell)
     return cell
 
@@ -144,17 +141,16 @@ def uniform(cell: Any) -> Any:
     if kind is np.ndarray and cell.dtype.kind == "O":
         return np.fromiter(map(uniform, cell.ravel().tolist()), np.dtype(object), cell.size).reshape(cell.shape)
     if kind is np.ndarray:
-        with np.errstate(all="ignore"):  # a signalling NaN, a long double beyond float64
-            return cell.astype({"b": object, "i": float, "u": float, "f": float}.get(cell.dtype.kind, cell.dtype))
+        return cell.astype({"b": object, "i": float, "u": float, "f": float}.get(cell.dtype.kind, cell.dtype))
     if kind is dict:
         cell.update({key: uniform(held) for key, held in cell.items()})
     if kind is list:
         cell[:] = map(uniform, cell)
     if kind is tuple:
         return tuple(map(uniform, cell))
-    if kind is float and cell.is_integer() and abs(cell) < 2**53:
-        return int(cell)
-    return float(cell) if kind is int and 53 < cell.bit_length() <= 64 else cell  # it may have been one, rounded
+    whole = kind is float and cell.is_integer() and abs(cell) < 2**53
+    # a longer one may have been a float, rounded
+    return int(cell) if whole else float(cell) if kind is int and 53 < cell.bit_length() <= 64 else cell
 
 
 def plain_text(cells: NDArray[np.object_]) -> bool:
