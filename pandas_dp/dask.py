@@ -48,8 +48,11 @@ class DaskAccessor(Accessor):
     and whatever does not fit is missing, as is a column that a partition lacks. Whole numbers from 2**53 on are missing, for
     beside a missing one pandas rounds them: read identifiers as text, or as ``Int64`` or ``int64[pyarrow]`` from the start
     (``ddf.astype("Int64")`` of a column without missing values is in time). Checks of dtypes that Dask makes itself, as in
-    ``read_csv`` and ``from_delayed``, are left out; of a CSV file a line with too many cells is no row. Where Dask makes text
-    of objects, what is no text is missing. Categories count by their values, and one without a form, such as an object of a
+    ``read_csv`` and ``from_delayed``, are left out; each cell of a CSV file is read by itself, in the spelling that
+    ``decimal``, ``thousands``, ``true_values`` and ``false_values`` tell, and of a line with too many cells the last ones count
+    for nothing.
+    Where Dask makes text of objects, what is no text is missing. An object that cannot go to another process is missing, too.
+    Categories count by their values, and one without a form, such as an object of a
     class of your own or a tuple that holds a NaN, is missing. Labels of rows decide nothing.
 
     What a function of your own or a reader makes of a cell because of others is outside this promise, and so is an exception

@@ -59,8 +59,21 @@ FLAT = BARE | {*np.sctypeDict.values()} - {np.void}  # holding no other objects,
 FLAT |= {Decimal, Fraction, uuid.UUID, dt.datetime, dt.time, pd.Timestamp, pd.Period}
 NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)  # may hold anything
 SHARED = NAMED[:-1]  # of which a copy is the very object
+BASES: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__, complex: complex.__complex__}
 BY_IDENTITY: Any = object.__hash__
 HIDDEN = (np.void, weakref.ReferenceType)  # whose hash looks at what they do not show
+
+
+def bare(cell: Any) -> Any:
+    """Text or a number of a subclass, such as a member of an enumeration, as that of its base; any other cell as it is.
+
+    Pandas makes columns of text and numbers of these, and of objects where one other cell is beside them. By the method of the
+    base itself, so that no code of the subclass runs.
+    """
+    for base, plain in BASES.items():
+        if issubclass(type(cell), base) and type(cell) is not bool:
+            return plain(cell)
+    return cell
 
 
 def finest(value: Span) -> Span:
@@ -116,6 +129,28 @@ def copied(cell: Any) -> Any:
     reader: Any = pickle.Unpickler(io.BytesIO(buffer.getvalue()))  # noqa: S301 - of what was written in the line before
     reader.persistent_load = held.__getitem__
     return reader.load()
+
+
+def uniform(cell: Any) -> Any:
+    """The same cell, with floats in its arrays of numbers, integers for whole numbers in its lists, tuples and dicts.
+
+    Pandas makes such cells of lists and structures in a file, and in those of all rows floats of whole numbers, or objects of
+    truth values, where an entry of any row is missing. Lists and dicts are written into.
+    """
+    kind = type(cell)
+    if kind is np.ndarray and cell.dtype.kind == "O":
+        return np.fromiter(map(uniform, cell.ravel().tolist()), np.dtype(object), cell.size).reshape(cell.shape)
+    if kind is np.ndarray:
+        return cell.astype({"b": object, "i": float, "u": float, "f": float}.get(cell.dtype.kind, cell.dtype))
+    if kind is dict:
+        cell.update({key: uniform(held) for key, held in cell.items()})
+    if kind is list:
+        cell[:] = map(uniform, cell)
+    if kind is tuple:
+        return tuple(map(uniform, cell))
+    whole = kind is float and cell.is_integer() and abs(cell) < 2**53
+    # a longer one may have been a float, rounded
+    return int(cell) if whole else float(cell) if kind is int and 53 < cell.bit_length() <= 64 else cell
 
 
 def plain_text(cells: NDArray[np.object_]) -> bool:

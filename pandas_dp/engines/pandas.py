@@ -23,7 +23,7 @@ from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.engines.arrow import rows_at
-from pandas_dp.engines.cells import Foreign, copied, forms, shallow
+from pandas_dp.engines.cells import Foreign, copied, forms, shallow, uniform
 from pandas_dp.engines.encode import MISSING, NANOSECONDS, ArrowValues, Coded, Numbers, Stored, stored
 from pandas_dp.engines.numeric import dense, hashable_floats
 from pandas_dp.facts.kinds import NEAR, is_missing, kind_or_none
@@ -342,6 +342,6 @@ def _cell(cell: Any) -> Any:
         return cell.encode("utf-32", "surrogatepass").decode("utf-32", "surrogatepass")
     with suppress(BaseException):  # of a cell of a class of the user's own
         if shallow(cell, copied=True) and not is_missing(cell):
-            return cell if type(cell) in NUMBERS else copied(cell)
+            return cell if type(cell) in NUMBERS else uniform(copied(cell))
     stop()
     return None

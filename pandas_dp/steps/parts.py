@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pandas_dp.engines.arrow import has_kernel
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.text import as_text, found_texts, python_text
 from pandas_dp.steps.values import Kind, Nulls, Values, booleans, numbers, read_column
@@ -122,6 +123,11 @@ def _listed(operand: Values, i: int) -> Values:
     cells = operand.data.__arrow_array__()
     chunks = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
     kind = operand.data.dtype.pyarrow_dtype.value_type
+    if not has_kernel(kind):
+        raise ArgumentTypeError(
+            f"list: Arrow takes no entries of {str(kind)[:60]} out of lists. Before the table is protected: "
+            "df[column] = df[column].astype(pd.ArrowDtype(pa.list_(pa.string())))"
+        )
     return read_column(
         pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([_entries(c, i) for c in chunks], kind)))
     )

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.engines.cells import bare
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories, exact
 from pandas_dp.steps.values import (
@@ -278,10 +279,10 @@ TARGETS: dict[str, Callable[[Values], Values]] = {"float64": _float, "int64": _i
 
 
 def number(cell: Any) -> float:
-    """A cell as a float, NaN where it is no number; it is looked at by exact type, so that no code of its own runs."""
+    """A cell as a float, NaN where it is no number; no code of its own runs, see `bare`."""
+    cell = bare(cell)
     kind = type(cell)
-    if kind is str or kind is np.str_:
-        cell = str.__str__(cell)
+    if kind is str:
         return float(cell) if _NUMBER.fullmatch(cell) else math.nan
     if kind is Decimal and not cell.is_nan():
         return float(cell)
@@ -293,15 +294,32 @@ def number(cell: Any) -> float:
         return math.inf if cell > 0 else -math.inf
 
 
+def decimal(cell: Any) -> Decimal | None:
+    """A cell as a decimal: of a float the shortest one that it is; None where it is no number, see `number`."""
+    cell = bare(cell)
+    kind = type(cell)
+    if kind is Decimal:
+        return cell  # type: ignore[no-any-return]
+    known = (
+        _NUMBER.fullmatch(cell)
+        if kind is str
+        else kind is int or kind is bool or (kind is float and math.isfinite(cell))
+    )
+    with contextlib.suppress(InvalidOperation):  # of more digits in an exponent than Python reads
+        return Decimal(cell if kind is not float else repr(cell)) if known else None
+    return None
+
+
 def _whole(cell: Any) -> int | None:
     """A cell cut toward zero, None where it is no number or int64 does not hold it; by exact type, as `number`."""
+    cell = bare(cell)
     near, kind = number(cell), type(cell)
     if not abs(near) <= 2.0**63:
         return None
     exact = int(near)
-    if kind is str or kind is np.str_:
+    if kind is str:
         with contextlib.suppress(InvalidOperation):  # of more digits in an exponent than Python reads
-            exact = int(Decimal(str.__str__(cell)))
+            exact = int(Decimal(cell))
     elif kind is not float:
         exact = int(cell)
     return exact if -(2**63) <= exact < 2**63 else None

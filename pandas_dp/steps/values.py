@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.engines.cells import bare
 from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
@@ -222,9 +223,13 @@ def _wide_floats(cells: Any) -> npt.NDArray[np.float64]:
 
 
 def _read_objects(column: pd.Series[Any]) -> Values:
-    """Text by exact type: a subclass could run code of its own when it is compared."""
+    """Text, also of subclasses, as Python's own: a subclass could run code of its own when it is compared."""
     cells: Any = column.to_numpy()
-    text = np.fromiter((type(cell) is str or type(cell) is np.str_ for cell in cells), bool, len(cells))
+    text = np.fromiter((issubclass(type(cell), str) for cell in cells), bool, len(cells))
+    odd = np.fromiter((type(cell) is not str for cell in cells), bool, len(cells)) & text
+    if odd.any():
+        cells = cells.copy()
+        cells[odd] = [bare(cell) for cell in cells[odd]]
     missing = np.zeros(len(cells), dtype=bool)
     missing[~text] = [_is_missing(cell) for cell in cells[~text]]
     return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing, nulls=Nulls.NAN)

@@ -13,20 +13,21 @@ import contextlib
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pandas_dp.engines.arrow import decoded, is_text
-from pandas_dp.engines.cells import Foreign, canonical, listed
+from pandas_dp.engines.cells import Foreign, bare, canonical, finest, instant, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
-from pandas_dp.facts.kinds import DATE, is_missing, kind_or_none, with_missing, without_rows
-from pandas_dp.steps.text import number
+from pandas_dp.facts.kinds import DATE, arrow_text, is_missing, kind_or_none, with_missing, without_rows
+from pandas_dp.steps.text import decimal, number
 from pandas_dp.tables.nested import by_parts
 
 EXACT = 2**53  # from here on a float may be another whole number, rounded
@@ -34,12 +35,14 @@ MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 LONGEST = 1000  # digits of a decimal, far more than Arrow holds; of more it writes each one down first, for hours
 TRUTHS = dict.fromkeys(("true", "True", "TRUE"), 1.0) | dict.fromkeys(("false", "False", "FALSE"), 0.0)
 TEXT = pd.StringDtype(na_value=np.nan)
-FINER = re.compile(r"(\.\d{6})\d+")
+SIMPLE = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"  # numbers that Arrow reads as Python does
+DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"  # in any month
+ISO = re.compile(DAY + r"([T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?)?", re.ASCII)  # which pandas reads at once
 SPAN = re.compile(
     r"-?\d+ days( [+-]?\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?", re.ASCII
 )  # as pandas writes it, and Dask makes text of it
-MOMENTS = (pd.Timestamp, dt.datetime, dt.date, np.datetime64)
-SPANS = (pd.Timedelta, dt.timedelta, np.timedelta64)
+MOMENTS = (dt.date, np.datetime64)  # a timestamp is a date, too
+SPANS = (dt.timedelta, np.timedelta64)
 
 
 def settled(dtype: Any) -> Any:
@@ -119,7 +122,8 @@ def _numbers(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     if (
         not hasattr(dtype, "numpy_dtype") or dtype.kind == "f"
     ):  # to float64 first: no number is rounded otherwise than others
-        return pd.Series(np.where(fits, values.astype(np.float64), np.nan)).astype(dtype)
+        with np.errstate(all="ignore"):  # which would tell of a number beyond a narrower dtype
+            return pd.Series(np.where(fits, values.astype(np.float64), np.nan)).astype(dtype)
     info, least, most = np.iinfo(dtype.numpy_dtype), 1 - EXACT, EXACT - 1
     least, most = (info.min, info.max) if exact else (max(info.min, least), min(info.max, most))
     fits = fits & (values >= least) & (values <= most) & (np.trunc(values) == values)
@@ -134,21 +138,24 @@ def _read(column: pd.Series[Any]) -> tuple[NDArray[Any], NDArray[np.bool_], bool
         numbers = stored(column).numbers()
         values, kept = numbers.values, numbers.values.dtype.kind != "f" and not isinstance(column.dtype, np.dtype)
         return values, ~np.isnan(values) if numbers.mask is None else numbers.mask, kept
-    found = map(_real, _cells(column))
-    cells = (TRUTHS.get(cell.strip(), number(cell)) if type(cell) is str else number(cell) for cell in found)
-    values = np.fromiter(cells, np.float64, len(column))
+    held, slow, values = _held(column), np.ones(len(column), dtype=bool), np.empty(len(column))
+    if held is not None and isinstance(column.dtype, pd.StringDtype):  # what `number` gives, sooner
+        text = legible(held).cast(pa.large_string())
+        simple = pc.match_substring_regex(text, SIMPLE).fill_null(False)
+        slow = ~simple.to_numpy()
+        values[~slow] = text.filter(simple).cast(pa.float64()).to_numpy()
+    found = map(_real, _cells(column[slow]))
+    values[slow] = [TRUTHS.get(cell.strip(), number(cell)) if type(cell) is str else number(cell) for cell in found]
     return values, ~np.isnan(values), False
 
 
 def _times(column: pd.Series[Any], dtype: Any, kind: str) -> pd.Series[Any]:
     """Moments or spans, those finer than the unit of a dtype cut to it, missing where it cannot hold them."""
     unit = np.datetime_data(getattr(dtype, "base", dtype))[0]
-    if kind == "datetime" and unit != "ns" and isinstance(column.dtype, pd.StringDtype):  # what `_moment` gives, sooner
-        texts = _sound(column).str.strip().str.replace(FINER, r"\1", regex=True)  # finer ones decide on the unit of all
-        known = texts.where(texts.str.fullmatch(DATE))
-        column = pd.to_datetime(known, errors="coerce", format="ISO8601", utc=True)
     own = kind_or_none(column.dtype)
-    if own is not None and own.name == kind:
+    if kind == "datetime" and isinstance(column.dtype, pd.StringDtype):
+        ticks = _read_moments(_cells(column), unit)
+    elif own is not None and own.name == kind:
         numbers = stored(column).numbers()
         here, there = NANOSECONDS[numbers.unit or "ns"], NANOSECONDS[unit]
         factor, divisor = max(here // there, 1), max(there // here, 1)
@@ -164,13 +171,25 @@ def _times(column: pd.Series[Any], dtype: Any, kind: str) -> pd.Series[Any]:
     return moments if isinstance(dtype, np.dtype) else moments.dt.tz_localize("UTC").dt.tz_convert(dtype.tz)
 
 
+def _read_moments(cells: list[Any], unit: str) -> NDArray[np.int64]:
+    """What `_moment` gives of texts, sooner."""
+    simple = np.fromiter((type(cell) is str and bool(ISO.fullmatch(cell)) for cell in cells), bool, len(cells))
+    texts = [cell for cell, known in zip(cells, simple, strict=True) if known]
+    read = pd.to_datetime(pd.Series(texts, dtype=TEXT), format="ISO8601", errors="coerce")
+    ticks = np.empty(len(cells), dtype=np.int64)
+    ticks[simple] = conformed(read, np.dtype(f"M8[{unit}]")).to_numpy().view(np.int64)
+    ticks[~simple] = [_moment(cell, unit) for cell, known in zip(cells, simple, strict=True) if not known]
+    return ticks
+
+
 def _moment(cell: Any, unit: str) -> int:
     """Ticks of a moment, one without a time zone being that of UTC; `MISSING` for whatever is none."""
+    cell = bare(cell)
     if type(cell) is str:
-        cell = cell.strip() if unit == "ns" else FINER.sub(r"\1", cell.strip())
+        cell = cell.strip()
         if not DATE.fullmatch(cell):
             return MISSING
-    elif type(cell) not in MOMENTS:
+    elif not issubclass(type(cell), MOMENTS):
         return MISSING
     with contextlib.suppress(Exception, SystemExit):  # out of range, or a time zone of the user's own
         moment = pd.Timestamp(cell)
@@ -181,8 +200,9 @@ def _moment(cell: Any, unit: str) -> int:
 def _span(cell: Any, unit: str) -> int:
     """Ticks of a span; `MISSING` for whatever is none."""
     with contextlib.suppress(Exception):  # out of range
+        cell = bare(cell)
         written = type(cell) is str and SPAN.fullmatch(cell.strip())
-        return _ticks(pd.Timedelta(cell), unit) if written or type(cell) in SPANS else MISSING
+        return _ticks(pd.Timedelta(cell), unit) if written or issubclass(type(cell), SPANS) else MISSING
     return MISSING
 
 
@@ -241,22 +261,41 @@ def _plain(cell: Any) -> Any:
     absent = (
         np.isnat(cell) if type(cell) in (np.datetime64, np.timedelta64) else type(cell) is Decimal and cell.is_nan()
     )
-    return None if absent else cell
+    return None if absent else _time(cell)
+
+
+def _time(cell: Any) -> Any:
+    """A date with a time, a span or an interval in the form that it has whatever dtype it came in; any other cell as it is."""
+    with contextlib.suppress(Exception, SystemExit):  # beyond all units, or a time zone of the user's own
+        if issubclass(type(cell), dt.datetime | np.datetime64):
+            return instant(cell)
+        if issubclass(type(cell), SPANS):
+            return finest(pd.Timedelta(cell))
+        if type(cell) is pd.Interval:
+            return canonical(cell)
+    return cell
 
 
 def _real(cell: Any) -> Any:
-    """Of NumPy's numbers those of Python, and of complex ones what they are where they are real."""
-    with contextlib.suppress(Exception, SystemExit):  # of a class of the user's own
-        if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64 | np.timedelta64):
-            cell = cell.item()
+    """Of NumPy's numbers and of subclasses those of Python, and of complex ones what they are where they are real."""
+    if issubclass(type(cell), np.generic) and not issubclass(type(cell), np.datetime64 | np.timedelta64):
+        cell = np.generic.item(cell)
+    cell = bare(cell)
     return cell.real if type(cell) is complex and not cell.imag else cell
 
 
 def _arrow(column: pd.Series[Any], held: pa.DataType, kind: str) -> pa.ChunkedArray:
     if pa.types.is_decimal(held) or (kind == "key" and not is_text(held)):
-        cells = [pa.array([], held), *(_one(cell, held) for cell in _cells(column))]
+        cells = [pa.array([], held), *(_one(cell, held) for cell in map(_read_as(held), _cells(column)))]
         return pa.chunked_array([pa.concat_arrays(cells)])
     return pa.chunked_array([pa.array(conformed(column, of_pandas(held)), held, from_pandas=True, safe=False)])
+
+
+def _read_as(held: pa.DataType) -> Callable[[Any], Any]:
+    """What makes of a cell the one form that it has whatever dtype it came in."""
+    if pa.types.is_decimal(held):
+        return lambda cell: decimal(_plain(cell))
+    return _written if arrow_text(held) else _real
 
 
 def of_pandas(held: pa.DataType) -> Any:

@@ -1,15 +1,14 @@
 """Work of Dask without its own looks at partitions: whether a partition is refused by them follows from its cells.
 
-For all inputs: rows that Dask gives are those of the work as it was, but for blocks of CSV, of which text is never read as
-numbers and a line that has too many cells is no row, and for objects of which Dask makes text: what is none is missing. What
-comes in another dtype, or lacks a column, is fitted to what was declared later on. A function of the owner's own, and a reader
-that fails by itself, still fail.
+For all inputs: rows that Dask gives are those of the work as it was, but for blocks of CSV, of which each cell is read by
+itself, and for objects of which Dask makes text: what is none is missing. What comes in another dtype, or lacks a column, is
+fitted to what was declared later on. A function of the owner's own, and a reader that fails by itself, still fail.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import dask.dataframe as dd
@@ -19,11 +18,10 @@ from dask.dataframe.dask_expr import new_collection
 from dask.dataframe.dask_expr._expr import ArrowStringConversion, Projection
 from dask.dataframe.dask_expr.io.io import FromPandas
 
-from pandas_dp.facts.kinds import Kind, kind_or_none
 from pandas_dp.tables.conforming import conformed
+from pandas_dp.tables.csv_blocks import cell_by_cell, of_csv
 
 LOOKS = ("verify_meta", "enforce_metadata")  # operands that ask for one
-OF_CSV = {"reader", "head", "dtypes", "enforce", "kwargs"}  # arguments of the function that reads a block
 
 
 def unchecked(frame: dd.DataFrame) -> dd.DataFrame:
@@ -39,23 +37,11 @@ def unchecked(frame: dd.DataFrame) -> dd.DataFrame:
         looks = [look for look in LOOKS if look in node._parameters and node.operand(look)]
         changed: dict[str, Any] = dict.fromkeys(looks, False) if looks and node._meta.ndim == 2 else {}
         function = node.operand("func") if "func" in node._parameters else None
-        if isinstance(function, partial) and function.keywords.keys() >= OF_CSV:
-            mild = _mild(function.keywords["head"], function.keywords["kwargs"])
-            changed["func"] = partial(function, dtypes={}, enforce=False, kwargs=mild)
+        if of_csv(function):
+            changed["func"] = cell_by_cell(function)
         if changed:
             expr = expr.substitute(node, node.substitute_parameters(changed))
     return new_collection(expr)
-
-
-def _mild(head: pd.DataFrame, given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of a reader of CSV by which it takes no text for numbers, and does not fail because of a line."""
-    fixed = given.get("converters") or {}
-    texts = {n: "str" for n, dtype in head.dtypes.items() if kind_or_none(dtype) == Kind("key") and n not in fixed}
-    made = given | {"dtype": texts}
-    if isinstance(given.get("parse_dates"), list):
-        made["parse_dates"] = [name for name in given["parse_dates"] if name not in texts]
-    # Arrow's own reader has none of these
-    return made if given.get("engine") == "pyarrow" else {"on_bad_lines": "skip", "encoding_errors": "replace"} | made
 
 
 def optimized(frame: dd.DataFrame) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+import cloudpickle  # type: ignore[import-untyped]
 import dask
 import dask.dataframe as dd
 import numpy as np
@@ -17,12 +18,15 @@ from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
 
 from pandas_dp.core.gate import guarded
+from pandas_dp.core.interrupts import stop
 from pandas_dp.engines.arrow import has_kernel, rows_at
+from pandas_dp.engines.cells import BARE, shallow
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ChunkSummary, PartitionedView, places
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.tables.conforming import declared, fitted, objects
+from pandas_dp.tables.csv_blocks import check_reader
 from pandas_dp.tables.dask_checks import optimized, unchecked
 
 TOGETHER = 8  # summaries that are added in one task
@@ -56,7 +60,14 @@ class Partitions:
 
     @classmethod
     def of(cls, frame: dd.DataFrame) -> Partitions:
-        """Those of a frame as it is now."""
+        """Those of a frame as it is now.
+
+        Raises
+        ------
+        ArgumentValueError
+            If rows decide how the reader of its CSV files reads others.
+        """
+        check_reader(frame)
         return cls(frame.copy())
 
     @property
@@ -153,7 +164,7 @@ def _summarized(prepare: Preparation, summary: ChunkSummary, rows: Any, number: 
 
 def _prepared(prepare: Preparation, columns: list[str], rows: Any, number: int) -> pd.DataFrame:
     """The rows of a partition, where they have to go to the driver."""
-    return alike([prepare(rows)[columns]])[0]
+    return portable(alike([prepare(rows)[columns]])[0])  # type: ignore[no-any-return]
 
 
 def _counted(prepare: Preparation, rows: Any, number: int) -> int:
@@ -182,6 +193,40 @@ def alike(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
     return bare
 
 
+def portable(made: Any) -> Any:
+    """The same rows, without objects that cannot go to another process, or not come back: there they would end the question.
+
+    That follows from the cell, and it is missing then whether or not tasks are done in processes.
+    """
+    if isinstance(made, dict):  # what a shuffle makes of a partition
+        return {name: portable(part) for name, part in made.items()}
+    if type(made) is tuple or type(made) is list:
+        return type(made)(map(portable, made))
+    if isinstance(made, pd.Series):
+        if made.dtype != np.dtype(object):
+            return made
+        cells = objects(cell if _travels(cell) else None for cell in made.array)
+        return pd.Series(cells, index=made.index, name=made.name, dtype=object)
+    if not isinstance(made, pd.DataFrame):
+        return made
+    rows = made.copy(deep=False)
+    for place, dtype in enumerate(rows.dtypes):
+        if dtype == np.dtype(object):
+            rows.isetitem(place, portable(rows.iloc[:, place]))
+    return rows
+
+
+def _travels(cell: Any) -> bool:
+    with contextlib.suppress(BaseException):  # whatever its own code raises
+        if type(cell) in BARE:
+            return True
+        if shallow(cell, copied=True):
+            cloudpickle.loads(cloudpickle.dumps(cell))
+            return True
+    stop()
+    return False
+
+
 def _moves(dtype: Any) -> bool:
     """Whether rows of a column can be taken out one by one, as a shuffle does."""
     return not isinstance(dtype, pd.ArrowDtype) or has_kernel(dtype.pyarrow_dtype)
@@ -205,7 +250,7 @@ def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit:
 
 def _placed(prepare: Preparation, columns: list[str], unit: str, mark: str, count: int, rows: Any) -> pd.DataFrame:
     """Prepared rows that have a unit, and beside them in which partition it belongs."""
-    (rows,) = alike([prepare(rows)[columns]])
+    rows = portable(alike([prepare(rows)[columns]])[0])
     place = places(rows[unit], count)
     if place is None:
         raise TypeError
@@ -290,7 +335,7 @@ def _tasks(frame: dd.DataFrame, work: Callable[[Any, int], Any]) -> tuple[dict[A
     names = {} if shuffled else {key: (f"{name}-rows", place) for place, key in enumerate(nodes)}
     graph: dict[Any, GraphNode] = dict(nodes) if shuffled else {}
     for key, new in names.items():
-        graph[new] = _guarded(new, nodes[key], names, _same)
+        graph[new] = _guarded(new, nodes[key], names, portable)
     needed = {other for node in nodes.values() for other in node.dependencies}
     keys = []
     for number, key in enumerate(lowered.__dask_keys__()):
@@ -319,10 +364,6 @@ def _evaluated(node: GraphNode, needed: list[Any], then: Callable[[Any], Any], *
 
 def _numbered(work: Callable[[Any, int], Any], number: int, rows: Any) -> Any:
     return work(rows, number)
-
-
-def _same(rows: Any) -> Any:
-    return rows
 
 
 def _computed(graph: dict[Any, GraphNode], keys: list[Any]) -> list[Any]:

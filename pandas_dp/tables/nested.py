@@ -48,7 +48,7 @@ def by_parts(column: pd.Series[Any], dtype: Any, conform: Conform) -> pd.Series[
     elif pa.types.is_struct(held) and pa.types.is_struct(own):
         places = [own.get_field_index(field.name) for field in held]
         fields = [
-            part(cells.field(place) if place >= 0 else pa.nulls(len(cells), field.type), field.type)
+            part(pc.struct_field(cells, [place]) if place >= 0 else pa.nulls(len(cells), field.type), field.type)
             for place, field in zip(places, held, strict=True)
         ]
         made = pa.StructArray.from_arrays(fields, fields=list(held), mask=cells.is_null())

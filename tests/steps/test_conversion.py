@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from decimal import Decimal
 
@@ -71,17 +72,51 @@ def test_what_int64_cannot_hold_is_missing():
     np.testing.assert_array_equal(floats(converted(column, "int64")), [NAN, -(2.0**63), NAN, -1.0, NAN, NAN, 2.0**62])
 
 
-def test_objects_become_numbers_by_their_exact_type():
+def test_objects_become_numbers_by_the_methods_of_their_base():
     class Sly(float):
         def __float__(self) -> float:
             raise RuntimeError
 
-    cells = [3, 2**2000, -(10**400), 0.5, True, np.int8(7), Decimal("1.25"), Decimal("sNaN"), "4", np.str_("5"), None]
-    odd = [pd.NA, pd.NaT, [1], b"6", 1j, np.complex64(1), np.timedelta64(1, "s"), Sly(1), object(), "\ud800"]
+    cells = [
+        3,
+        2**2000,
+        -(10**400),
+        0.5,
+        True,
+        np.int8(7),
+        Decimal("1.25"),
+        Decimal("sNaN"),
+        "4",
+        np.str_("5"),
+        Sly(6),
+        None,
+    ]
+    odd = [pd.NA, pd.NaT, [1], b"6", 1j, np.complex64(1), np.timedelta64(1, "s"), object(), "\ud800"]
     column = pd.Series([*cells, *odd], dtype=object)
-    expected = [3.0, np.inf, -np.inf, 0.5, 1.0, 7.0, 1.25, NAN, 4.0, 5.0, NAN, *[NAN] * len(odd)]
+    expected = [3.0, np.inf, -np.inf, 0.5, 1.0, 7.0, 1.25, NAN, 4.0, 5.0, 6.0, NAN, *[NAN] * len(odd)]
     np.testing.assert_array_equal(converted(column, "float64"), expected)
     assert converted(column, "string").dropna().tolist() == ["4", "5", "\ud800"]
+
+
+@pytest.mark.parametrize(
+    "expression", ["x == 'a'", "x.str.upper() == 'A'", "x.str.len() == 1", "x.isin(['a'])", "x < 'b'"]
+)
+def test_text_of_a_subclass_is_text_whatever_is_beside_it(expression):
+    """Pandas makes a column of text of it, and of objects where one cell is none."""
+
+    class Word(enum.StrEnum):
+        A = "a"
+
+    class Sly(str):
+        def __eq__(self, other: object) -> bool:
+            raise RuntimeError
+
+        __hash__ = str.__hash__
+
+    for cell in (Word.A, Sly("a"), np.str_("a"), "a"):
+        column = pd.Series([cell, 5, None], dtype=object)
+        found = parse_expression(expression, ["x"]).evaluate(pd.DataFrame({"x": column}))
+        assert found.fillna(False).tolist() == [True, False, False]
 
 
 def test_the_list_of_a_category_column_changes_no_number():

@@ -9,6 +9,7 @@ import pytest
 from support.frames import fresh
 
 import pandas_dp.dask  # noqa: F401 - the accessor of Dask
+from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.tables.conforming import conformed
 
 ROWS = {"struct": [{"f": 1}, {"f": 2}, None, {"f": None}] * 50, "list": [[1, 2], [2], None, []] * 50}
@@ -60,3 +61,20 @@ def test_what_is_no_structure_is_missing():
     assert conformed(pd.Series([1, 2]), declared).isna().all()
     lists = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array([[1]])])))
     assert conformed(lists, declared).isna().all()
+
+
+def test_dictionaries_within_structures_that_are_all_missing():
+    held = pa.struct([("a", pa.dictionary(pa.int8(), pa.string())), ("b", pa.int64())])
+    declared = pd.ArrowDtype(pa.struct([("a", pa.string()), ("b", pa.int64())]))
+    for cells in ([None] * 5, [None] * 5 + [{"a": "q", "b": 1}]):
+        column = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(cells, held)])))
+        assert conformed(column, declared).array.__arrow_array__().to_pylist() == cells
+
+
+@pytest.mark.parametrize("held", [pa.string_view(), pa.binary_view(), pa.run_end_encoded(pa.int32(), pa.int64())])
+def test_entries_that_arrow_cannot_take_are_refused_without_a_row(held):
+    lists = pd.DataFrame({"x": pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.nulls(2, pa.list_(held))]))})
+    lists.dp.protect(epsilon=1, name=fresh())
+    with pytest.raises(ArgumentTypeError, match=r"astype\(pd.ArrowDtype\(pa.list_\(pa.string"):
+        lists.dp.filter(lambda d: d.x.list[0].isna())
+    lists.dp.session.close()

@@ -1,0 +1,138 @@
+"""Blocks of CSV for Dask: all cells are read as text, and each becomes a value by itself.
+
+A reader finds a dtype for all cells of a block, and reads them by other rules where one of them is no number. For all files of
+lines: what a line gives follows from that line, and what a cell becomes from that cell. Of a line that has more cells than the
+columns need the last ones count for nothing; one that has fewer lacks the rest. A quote that is never closed still takes the
+lines after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import dask.dataframe as dd
+import pandas as pd
+
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.kinds import Kind, kind_or_none
+from pandas_dp.tables.conforming import conformed, settled
+
+OF_CSV = {"reader", "head", "dtypes", "enforce", "kwargs", "colname"}  # arguments of the function that reads a block
+FORMATS = ("date_format", "dayfirst", "yearfirst")
+SPELLINGS = ("decimal", "thousands", "true_values", "false_values")
+GUESSES = ("parse_dates", "dtype_backend", "low_memory", "float_precision", "cache_dates")
+BY_STEPS = (
+    "{name}: each cell of CSV is read by itself, dates with the year first. Read the column as text, {reader}(..., "
+    "dtype={{'day': 'str'}}), and make dates by a step, ddf.dp.assign(day=lambda d: d.day.str.to_datetime('%d.%m.%Y'))"
+)
+FROM_ROWS = (
+    "the rows of a block would decide {what}, so this Dask DataFrame cannot be protected: say {line} in {reader}"
+)
+
+
+def of_csv(function: Any) -> bool:
+    """Whether a function of Dask's reads blocks of CSV."""
+    return isinstance(function, partial) and function.keywords.keys() >= OF_CSV
+
+
+def check_reader(frame: dd.DataFrame) -> None:
+    """Refuse arguments of a reader by which rows decide how others are read, or that `Cells` does not know.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    for node in frame.expr.walk():
+        function: Any = node.operand("func") if "func" in node._parameters else None
+        if of_csv(function):
+            _check(function.keywords["reader"], function.keywords["head"], function.keywords["kwargs"])
+
+
+def _check(reader: Callable[..., pd.DataFrame], head: pd.DataFrame, given: dict[str, Any]) -> None:
+    named = f"dd.{reader.__name__}"  # below from None: whoever asks whether there are columns is refused before
+    for name in FORMATS:
+        if given.get(name):
+            raise ArgumentValueError(BY_STEPS.format(name=name, reader=named)) from None
+    columns = given.get("colspecs", "infer") == "infer" and given.get("widths") is None
+    if reader is pd.read_fwf and columns:
+        raise ArgumentValueError(
+            FROM_ROWS.format(what="where columns begin", line="widths=[...]", reader=named)
+        ) from None
+    if any(name in given and given[name] is None for name in ("sep", "delimiter")):
+        raise ArgumentValueError(
+            FROM_ROWS.format(what="what stands between cells", line="sep=','", reader=named)
+        ) from None
+    if given.get("header", 0) is None and given.get("names") is None:
+        raise ArgumentValueError(
+            FROM_ROWS.format(what="how many columns there are", line="names=[...]", reader=named)
+        ) from None
+    if not isinstance(head.index, pd.RangeIndex):
+        line = "names=[...], with one for each cell of a line,"
+        raise ArgumentValueError(
+            FROM_ROWS.format(what="that cells are labels of rows", line=line, reader=named)
+        ) from None
+
+
+def cell_by_cell(function: Any) -> Any:
+    """The function that reads a block, each cell by itself."""
+    words = function.keywords
+    read = Cells(words["reader"], words["head"].iloc[:0], words["kwargs"])
+    return partial(function, reader=read, dtypes={}, enforce=False, kwargs=read.options(words["colname"]))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A reader that reads text, and makes of each cell what it is in the dtype that is declared of its column.
+
+    Attributes
+    ----------
+    reader : callable
+        Of pandas.
+    empty : DataFrame
+        Without a row, in the declared dtypes.
+    given : dict
+        The arguments of the owner's.
+    """
+
+    reader: Callable[..., pd.DataFrame]
+    empty: pd.DataFrame = field(repr=False)
+    given: dict[str, Any] = field(repr=False)
+
+    def options(self, path: Any) -> dict[str, Any]:
+        """Arguments by which the reader guesses nothing, and does not fail because of a line."""
+        left = {*FORMATS, *SPELLINGS, *GUESSES} | ({"engine"} if self.given.get("engine") == "pyarrow" else set())
+        made = {name: value for name, value in self.given.items() if name not in left}
+        fixed = made.get("converters") or {}
+        texts = {name: "str" for name in self.empty.columns if name not in fixed and name != path}
+        # with columns chosen a line that has more cells is no other than the rest, wherever it stands
+        chosen = made.get("usecols") or made.get("names") or _every
+        lenient = {"on_bad_lines": "skip", "encoding_errors": "replace", "index_col": False}
+        lenient |= {} if self.reader is pd.read_fwf else {"usecols": chosen}
+        return lenient | made | {"dtype": texts}
+
+    def __call__(self, block: Any, **options: Any) -> pd.DataFrame:
+        """Rows of a block."""
+        rows = self.reader(block, **options)
+        for place, name in enumerate(rows.columns):
+            kind = kind_or_none(self.empty.dtypes[name]) if name in options["dtype"] else None
+            if kind is not None and kind.name != "key":
+                text = self._spelled(rows.iloc[:, place], kind)
+                rows.isetitem(place, conformed(text, settled(self.empty.dtypes[name])).array)
+        return rows
+
+    def _spelled(self, text: pd.Series[Any], kind: Kind) -> pd.Series[Any]:
+        """Cells in the spelling of Python, where the owner told another one."""
+        if kind.name == "bool":
+            for name, word in (("true_values", "true"), ("false_values", "false")):
+                text = text.mask(text.isin(list(map(str, self.given.get(name) or ()))), word)
+        decimal, thousands = self.given.get("decimal") or ".", self.given.get("thousands")
+        letters: dict[Any, Any] = {} if decimal == "." else {".": "?", decimal: "."}
+        letters |= {thousands: ""} if thousands else {}
+        return text.str.translate(str.maketrans(letters)) if letters and kind.name == "number" else text
+
+
+def _every(name: Any) -> bool:
+    return True
