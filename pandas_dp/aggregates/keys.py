@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,7 +21,9 @@ from pandas_dp.aggregates.base import (
     Terms,
     in_numbers,
     least_epsilon,
+    noise_of,
     noisy,
+    once,
 )
 from pandas_dp.aggregates.count import int64s
 from pandas_dp.aggregates.listed import OfListed
@@ -28,11 +31,11 @@ from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.sample_and_aggregate import MOST_IN_ALL, GroupsOfBlocks
 from pandas_dp.core.measurement import Listing, Measurement
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
-from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds
+from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds, least
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.statistics.counts import KeyCounts
+from pandas_dp.core.statistics.counts import WHOLE, KeyCounts, KeySensitivity
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -40,6 +43,7 @@ from pandas_dp.facts.numbers import Accuracy
 
 FEWEST_BLOCKS = 25  # of a group: the keys that are found may not be more than blocks for them
 SHARE = Fraction(1, 2)  # of epsilon, for the keys of groups
+WORTH = 2  # Gaussian noise, after which a budget adds up no epsilons, is taken where it does with one in so many
 RARE = "how many keys are left out, and which, is not released"
 
 
@@ -192,10 +196,11 @@ class FoundTop(FoundCounts):
 
 @dataclass(frozen=True)
 class FoundKeys(SingleLook):
-    """The keys of some columns that many units hold, without counts, by the rule that lists the most of them."""
+    """The keys of some columns that many units hold, without counts, by a rule that lists many of them: `listing_of`."""
 
     columns: KeyColumns
 
+    version = 2
     without_interval = "every key is one of the data; rare keys may be missing"
 
     def look(self, terms: Terms) -> Measurement:
@@ -207,12 +212,12 @@ class FoundKeys(SingleLook):
         index = labels_of(self.columns, noisy).index()
         several = isinstance(index, pd.MultiIndex)
         values = index.to_frame(index=False) if several else pd.Series(index, name=self.columns[0].column)
-        return Answer(values, OptimalSelection.name, None, chances(look, terms.unit))
+        return Answer(values, told(look), None, chances(look, terms.unit))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Which keys are seen."""
-        (seen,) = chances(self.look(terms), terms.unit)
-        return ExpectedError(OptimalSelection.name, None, seen)
+        look = self._look(terms)
+        return ExpectedError(told(look), None, chances(look, terms.unit)[0])
 
 
 @dataclass(frozen=True)
@@ -220,8 +225,8 @@ class ByFoundKey(Aggregate):
     """A question by group, asked of the keys that a first look finds.
 
     `SHARE` of epsilon and the whole delta list the keys, the rest of epsilon answers the question by those keys, as if they had
-    been typed: they are public then, and the two looks compose. The question's noise depends on no key, so its loss is
-    known before.
+    been typed: they are public then, and the two looks compose. Where units have so many groups that Gaussian noise is worth
+    it, half of delta goes to the question. Its noise depends on no key, so its loss is known before.
 
     Parameters
     ----------
@@ -236,8 +241,8 @@ class ByFoundKey(Aggregate):
 
     @property
     def version(self) -> int:  # type: ignore[override]
-        """As its question."""
-        return self.question.version
+        """Above that of its question: some answers have Gaussian noise since then."""
+        return self.question.version + 1
 
     @property
     def totals(self) -> bool:
@@ -251,11 +256,19 @@ class ByFoundKey(Aggregate):
 
     def keys_look(self, terms: Terms) -> Measurement:
         """Return the first look."""
-        return listing_of(self.columns, SHARE * _epsilon(terms.price), terms.price.delta, terms.unit)
+        delta = terms.price.delta - self.rest(terms).price.delta
+        return listing_of(self.columns, SHARE * _epsilon(terms.price), delta, terms.unit)
 
+    @once
     def rest(self, terms: Terms) -> Terms:
         """Return what the question is asked on."""
-        return replace(terms, price=Price((1 - SHARE) * _epsilon(terms.price)))
+        epsilon = (1 - SHARE) * _epsilon(terms.price)
+        pure, gaussian = (replace(terms, price=Price(epsilon, delta)) for delta in (Fraction(0), terms.price.delta / 2))
+        asked = self._by_none
+        if isinstance(asked, GroupsOfBlocks) or epsilon < SMALLEST_GAUSSIAN_EPSILON:
+            return pure
+        error, less = (noise_of(asked.look(offer)).standard_deviation for offer in (pure, gaussian))
+        return gaussian if error >= WORTH * less else pure
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the question before any key is found, and which keys are seen."""
@@ -290,14 +303,15 @@ class ByFoundKey(Aggregate):
         most = MOST_IN_ALL // FEWEST_BLOCKS if isinstance(self.question, GroupsOfBlocks) else len(listing)
         more = (Caution(f"only the first {most:,} keys are answered"),) if len(listing) > most else ()
         listing = listing[:most]
+        spent = "the whole delta" if not self.rest(terms).price.delta else "half of delta"
         notes = (
-            f"{show(100 * SHARE)} % of epsilon and the whole delta found the keys",
+            f"{show(100 * SHARE)} % of epsilon and {spent} found the keys",
             *chances(look, terms.unit),
             *more,
         )
         if not listing:
             empty = pd.Series([], index=labels_of(self.columns, ()).index(), name=self.question.column, dtype="float64")
-            return Answer(empty, OptimalSelection.name, None, (Caution("no key was found at this price"), *notes))
+            return Answer(empty, told(look), None, (Caution("no key was found at this price"), *notes))
         by, found = parts_of(self.columns, listing)
         answer = yield from self._by(by, found).steps(self.rest(terms))
         return replace(answer, notes=(*answer.notes, *notes))
@@ -342,19 +356,43 @@ def labels_of(columns: KeyColumns, listing: Listing | tuple[()]) -> Labels | Cro
 
 
 def listing_of(columns: KeyColumns, epsilon: Fraction, delta: Fraction, unit: PrivacyUnit) -> Measurement:
-    """Return the look that lists keys: each of those that a unit can touch gets an equal part of epsilon and delta."""
-    statistic = KeyCounts(sources(columns), distinct=True)
-    touched = statistic.sensitivity(unit).touched
-    return Measurement(statistic, OptimalSelection(epsilon / touched, delta / touched))
+    """Return the look that lists keys.
+
+    Each of those that a unit can touch gets an equal part of epsilon and delta. Of many, little is left for each: where units
+    in as many keys as count would have to be more than `WORTH` times as many as with Gaussian noise on what they share, that is
+    taken, and half of delta goes to its threshold.
+    """
+    units, shares = (KeyCounts(sources(columns), distinct=True, shared=shared) for shared in (False, True))
+    touched = units.sensitivity(unit).touched
+    look = Measurement(units, OptimalSelection(epsilon / touched, delta / touched))
+    if epsilon < SMALLEST_GAUSSIAN_EPSILON or touched <= 2:  # of one or two it lists fewer
+        return look
+    by_threshold = Measurement(shares, _gaussian(shares.sensitivity(unit), epsilon, delta))
+    return by_threshold if _half(look, unit) >= WORTH * _half(by_threshold, unit) else look
 
 
-def chances(look: Measurement, unit: PrivacyUnit) -> tuple[str, ...]:
+def told(look: Measurement) -> str:
+    """The name of what lists keys."""
+    return _by_threshold(look.mechanism) if isinstance(look.mechanism, NoisyThreshold) else OptimalSelection.name
+
+
+def chances(look: Measurement, unit: PrivacyUnit) -> tuple[str]:
     """Say which keys are seen: from the price alone."""
-    if not isinstance(look.mechanism, OptimalSelection):
-        return ()
-    half = listed_half_the_time(look.mechanism)
     of = "rows" if unit.column is None else f"different {unit.column!r}"
-    return (f"a key of {half:,} {of} is listed with probability 1/2, rarer keys less often; {RARE}",)
+    if isinstance(look.mechanism, NoisyThreshold):
+        most = min(unit.groups, unit.rows)
+        of += f" with {most:,} keys each (of {_half(look, replace(unit, groups=1)):,} with one)"
+    return (f"a key of {_half(look, unit):,} {of} is listed with probability 1/2, rarer keys less often; {RARE}",)
+
+
+def _half(look: Measurement, unit: PrivacyUnit) -> int:
+    """How many units, in as many keys as count, a key needs to be listed with probability 1/2."""
+    mechanism = look.mechanism
+    if isinstance(mechanism, OptimalSelection):
+        return listed_half_the_time(mechanism)
+    if not isinstance(mechanism, NoisyThreshold):
+        raise TypeError("this look selects no keys")
+    return -(-mechanism.threshold // math.isqrt(WHOLE**2 // min(unit.groups, unit.rows)))
 
 
 def listed_half_the_time(selection: OptimalSelection) -> int:
@@ -363,13 +401,7 @@ def listed_half_the_time(selection: OptimalSelection) -> int:
     def often(n: int) -> bool:
         return chance_bounds(selection.epsilon, selection.delta, n, 64)[0] >= 1 << 63
 
-    low, high = 0, 1
-    while not often(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if often(middle) else (middle, high)
-    return high
+    return least(often)
 
 
 def _by_threshold(selection: NoisyThreshold) -> str:
@@ -388,6 +420,11 @@ def _lowest_threshold(statistic: KeyCounts, price: Price, unit: PrivacyUnit) -> 
     laplace = NoisyThreshold.calibrate(DiscreteLaplace.calibrate(epsilon, sensitivity), sensitivity, price.delta)
     if epsilon < SMALLEST_GAUSSIAN_EPSILON:
         return laplace
-    noise = DiscreteGaussian.calibrate(sensitivity, epsilon, price.delta / 2, None)
-    gaussian = NoisyThreshold.calibrate(noise, sensitivity, price.delta / 2)
+    gaussian = _gaussian(sensitivity, epsilon, price.delta)
     return gaussian if gaussian.threshold < laplace.threshold else laplace
+
+
+def _gaussian(sensitivity: KeySensitivity, epsilon: Fraction, delta: Fraction) -> NoisyThreshold:
+    """Return the selection of Gaussian noise, which shares delta with its threshold."""
+    noise = DiscreteGaussian.calibrate(sensitivity, epsilon, delta / 2, None)
+    return NoisyThreshold.calibrate(noise, sensitivity, delta / 2)

@@ -104,12 +104,7 @@ def bound_rows(units: Codes, count: int, unit: PrivacyUnit, fill: Fill = random_
 
 
 def bound_groups(
-    units: Codes,
-    count: int,
-    parts: NDArray[np.intp],
-    part_count: int,
-    unit: PrivacyUnit,
-    fill: Fill = random_bytes,
+    units: Codes, count: int, parts: NDArray[np.intp], part_count: int, unit: PrivacyUnit, fill: Fill = random_bytes
 ) -> NDArray[np.intp]:
     """Positions of rows in at most m random parts of each unit; all rows of a kept part stay."""
     pair = units * part_count + parts  # shape (rows,)
@@ -121,12 +116,7 @@ def bound_groups(
 
 
 def bound_parts(
-    units: Codes,
-    count: int,
-    parts: NDArray[np.intp],
-    part_count: int,
-    unit: PrivacyUnit,
-    fill: Fill = random_bytes,
+    units: Codes, count: int, parts: NDArray[np.intp], part_count: int, unit: PrivacyUnit, fill: Fill = random_bytes
 ) -> NDArray[np.intp]:
     """Positions of rows kept so that each unit has rows in at most m parts, at most c in each, at most k in all.
 
