@@ -91,10 +91,13 @@ class Choice(SingleLook, Guaranteed):
     def chosen(self, picks: Noisy) -> Any:
         """Return the answer from the places of the picks."""
 
-    by_purity = True
     picks = 1
     each = ""  # of several "each: "
     weights: Weights | None = None
+
+    def drawn(self, terms: Terms) -> tuple[str, ...]:
+        """By another mechanism where a budget counts more than pure epsilons."""
+        return () if terms.pure else ("not pure",)
 
     def assumed(self, terms: Terms) -> str | None:
         """Return what the guarantee takes on the caller's word."""

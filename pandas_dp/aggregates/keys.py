@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,25 +25,31 @@ from pandas_dp.aggregates.base import (
     once,
 )
 from pandas_dp.aggregates.count import int64s
+from pandas_dp.aggregates.key_selections import (
+    RARE,
+    WORTH,
+    chances,
+    epsilon_of,
+    listing_of,
+    lowest_threshold,
+    shared,
+    told,
+)
 from pandas_dp.aggregates.listed import OfListed
 from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.sample_and_aggregate import MOST_IN_ALL, GroupsOfBlocks
 from pandas_dp.core.measurement import Listing, Measurement
-from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
-from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds, least
-from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON
+from pandas_dp.core.mechanisms.key_selection import NoisyThreshold
 from pandas_dp.core.partition import Bins, Cross, Keys
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.statistics.counts import WHOLE, KeyCounts, KeySensitivity
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.core.privacy import Price, PrivacyLoss, show
+from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
 
 FEWEST_BLOCKS = 25  # of a group: the keys that are found may not be more than blocks for them
 SHARE = Fraction(1, 2)  # of epsilon, for the keys of groups
-WORTH = 2  # Gaussian noise, after which a budget adds up no epsilons, is taken where it does with one in so many
-RARE = "how many keys are left out, and which, is not released"
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ class FoundCounts(SingleLook):
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
         statistic = KeyCounts(sources(self.columns), self.counted)
-        return Measurement(statistic, _lowest_threshold(statistic, terms.price, terms.unit))
+        return Measurement(statistic, lowest_threshold(statistic, terms.price, terms.unit))
 
     def answer(self, listing: Any, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over the listed keys."""
@@ -137,14 +142,14 @@ class FoundCounts(SingleLook):
         )
         if not listing:
             notes = (Caution(f"no key has a noisy count of {least:,} rows, the threshold at this price"),)
-        return Answer(series, _by_threshold(selection), OfListed(selection.noise, least), notes)
+        return Answer(series, told(selection), OfListed(selection.noise, least), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the counts, and from which of them on keys are listed."""
         selection = self.selection(terms)
         found = noisy(selection.noise, Fraction(1), IN_ROWS, "each ")
         least = f"keys with a noisy count of {selection.threshold:,} or more are listed; near that their intervals are wider"
-        return replace(found, mechanism=_by_threshold(selection), notes=(least,))
+        return replace(found, mechanism=told(selection), notes=(least,))
 
     def selection(self, terms: Terms) -> NoisyThreshold:
         """Return the mechanism: its noise and its threshold are public."""
@@ -200,24 +205,27 @@ class FoundKeys(SingleLook):
 
     columns: KeyColumns
 
-    version = 2
     without_interval = "every key is one of the data; rare keys may be missing"
+
+    def drawn(self, terms: Terms) -> tuple[str, ...]:
+        """See `Aggregate`."""
+        return shared(self._look(terms))
 
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
-        return listing_of(self.columns, _epsilon(terms.price), terms.price.delta, terms.unit)
+        return listing_of(sources(self.columns), epsilon_of(terms.price), terms.price.delta, terms.unit)
 
     def answer(self, noisy: Any, look: Measurement, terms: Terms) -> Answer:
         """Return a Series of keys, or a DataFrame of combinations with a column for each, sorted."""
         index = labels_of(self.columns, noisy).index()
         several = isinstance(index, pd.MultiIndex)
         values = index.to_frame(index=False) if several else pd.Series(index, name=self.columns[0].column)
-        return Answer(values, told(look), None, chances(look, terms.unit))
+        return Answer(values, told(look.mechanism), None, chances(look, terms.unit))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Which keys are seen."""
         look = self._look(terms)
-        return ExpectedError(told(look), None, chances(look, terms.unit)[0])
+        return ExpectedError(told(look.mechanism), None, chances(look, terms.unit)[0])
 
 
 @dataclass(frozen=True)
@@ -241,8 +249,8 @@ class ByFoundKey(Aggregate):
 
     @property
     def version(self) -> int:  # type: ignore[override]
-        """Above that of its question: some answers have Gaussian noise since then."""
-        return self.question.version + 1
+        """As its question."""
+        return self.question.version
 
     @property
     def totals(self) -> bool:
@@ -254,15 +262,19 @@ class ByFoundKey(Aggregate):
         """As its question."""
         return self.question.sums
 
+    def drawn(self, terms: Terms) -> tuple[str, ...]:
+        """See `Aggregate`."""
+        return ("gaussian",) if self.rest(terms).price.delta else shared(self.keys_look(terms))
+
     def keys_look(self, terms: Terms) -> Measurement:
         """Return the first look."""
         delta = terms.price.delta - self.rest(terms).price.delta
-        return listing_of(self.columns, SHARE * _epsilon(terms.price), delta, terms.unit)
+        return listing_of(sources(self.columns), SHARE * epsilon_of(terms.price), delta, terms.unit)
 
     @once
     def rest(self, terms: Terms) -> Terms:
         """Return what the question is asked on."""
-        epsilon = (1 - SHARE) * _epsilon(terms.price)
+        epsilon = (1 - SHARE) * epsilon_of(terms.price)
         pure, gaussian = (replace(terms, price=Price(epsilon, delta)) for delta in (Fraction(0), terms.price.delta / 2))
         asked = self._by_none
         if isinstance(asked, GroupsOfBlocks) or epsilon < SMALLEST_GAUSSIAN_EPSILON:
@@ -311,7 +323,7 @@ class ByFoundKey(Aggregate):
         )
         if not listing:
             empty = pd.Series([], index=labels_of(self.columns, ()).index(), name=self.question.column, dtype="float64")
-            return Answer(empty, told(look), None, (Caution("no key was found at this price"), *notes))
+            return Answer(empty, told(look.mechanism), None, (Caution("no key was found at this price"), *notes))
         by, found = parts_of(self.columns, listing)
         answer = yield from self._by(by, found).steps(self.rest(terms))
         return replace(answer, notes=(*answer.notes, *notes))
@@ -353,78 +365,3 @@ def labels_of(columns: KeyColumns, listing: Listing | tuple[()]) -> Labels | Cro
         return parts_of(columns, listing)[1]
     empty = tuple(Labels(column.column, ()) for column in columns)
     return empty[0] if len(empty) == 1 else CrossLabels(empty, ())
-
-
-def listing_of(columns: KeyColumns, epsilon: Fraction, delta: Fraction, unit: PrivacyUnit) -> Measurement:
-    """Return the look that lists keys.
-
-    Each of those that a unit can touch gets an equal part of epsilon and delta. Of many, little is left for each: where units
-    in as many keys as count would have to be more than `WORTH` times as many as with Gaussian noise on what they share, that is
-    taken, and half of delta goes to its threshold.
-    """
-    units, shares = (KeyCounts(sources(columns), distinct=True, shared=shared) for shared in (False, True))
-    touched = units.sensitivity(unit).touched
-    look = Measurement(units, OptimalSelection(epsilon / touched, delta / touched))
-    if epsilon < SMALLEST_GAUSSIAN_EPSILON or touched <= 2:  # of one or two it lists fewer
-        return look
-    by_threshold = Measurement(shares, _gaussian(shares.sensitivity(unit), epsilon, delta))
-    return by_threshold if _half(look, unit) >= WORTH * _half(by_threshold, unit) else look
-
-
-def told(look: Measurement) -> str:
-    """The name of what lists keys."""
-    return _by_threshold(look.mechanism) if isinstance(look.mechanism, NoisyThreshold) else OptimalSelection.name
-
-
-def chances(look: Measurement, unit: PrivacyUnit) -> tuple[str]:
-    """Say which keys are seen: from the price alone."""
-    of = "rows" if unit.column is None else f"different {unit.column!r}"
-    if isinstance(look.mechanism, NoisyThreshold):
-        most = min(unit.groups, unit.rows)
-        of += f" with {most:,} keys each (of {_half(look, replace(unit, groups=1)):,} with one)"
-    return (f"a key of {_half(look, unit):,} {of} is listed with probability 1/2, rarer keys less often; {RARE}",)
-
-
-def _half(look: Measurement, unit: PrivacyUnit) -> int:
-    """How many units, in as many keys as count, a key needs to be listed with probability 1/2."""
-    mechanism = look.mechanism
-    if isinstance(mechanism, OptimalSelection):
-        return listed_half_the_time(mechanism)
-    if not isinstance(mechanism, NoisyThreshold):
-        raise TypeError("this look selects no keys")
-    return -(-mechanism.threshold // math.isqrt(WHOLE**2 // min(unit.groups, unit.rows)))
-
-
-def listed_half_the_time(selection: OptimalSelection) -> int:
-    """Least number of units of a key that is listed with probability at least 1/2."""
-
-    def often(n: int) -> bool:
-        return chance_bounds(selection.epsilon, selection.delta, n, 64)[0] >= 1 << 63
-
-    return least(often)
-
-
-def _by_threshold(selection: NoisyThreshold) -> str:
-    return f"{selection.noise.name}, keys by threshold"
-
-
-def _epsilon(price: Price) -> Fraction:
-    if price.epsilon is None or not price.delta:
-        raise ArgumentTypeError("finding keys needs a delta: df.dp(epsilon=1, delta=1e-6)")
-    return price.epsilon
-
-
-def _lowest_threshold(statistic: KeyCounts, price: Price, unit: PrivacyUnit) -> NoisyThreshold:
-    """Return the selection that sees the most keys, of those that an epsilon and a delta buy."""
-    sensitivity, epsilon = statistic.sensitivity(unit), _epsilon(price)
-    laplace = NoisyThreshold.calibrate(DiscreteLaplace.calibrate(epsilon, sensitivity), sensitivity, price.delta)
-    if epsilon < SMALLEST_GAUSSIAN_EPSILON:
-        return laplace
-    gaussian = _gaussian(sensitivity, epsilon, price.delta)
-    return gaussian if gaussian.threshold < laplace.threshold else laplace
-
-
-def _gaussian(sensitivity: KeySensitivity, epsilon: Fraction, delta: Fraction) -> NoisyThreshold:
-    """Return the selection of Gaussian noise, which shares delta with its threshold."""
-    noise = DiscreteGaussian.calibrate(sensitivity, epsilon, delta / 2, None)
-    return NoisyThreshold.calibrate(noise, sensitivity, delta / 2)
