@@ -215,11 +215,12 @@ ERROR_BAR = "; error_bar=True buys an interval in values"
 class Aggregate(ABC):
     """A named question with frozen public arguments; its repr is the canonical text under which it is stored.
 
-    ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave out
-    no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is public.
-    ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or ``"cells and sums"``. ``mixed`` is
-    True where each row of the answer is about another function, ``counts_rows`` for numbers of rows, ``own_unit`` for what is in no
-    unit of its column, as sums and variances are. ``without_interval`` says what is known of an answer that has none.
+    ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
+    out no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is
+    public. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
+    ``mixed`` is True where each row of the answer is about another function, ``counts_rows`` for numbers of rows,
+    ``own_unit`` for what is in no unit of its column, as sums and variances are. ``without_interval`` says what is known of
+    an answer that has none.
 
     ``version`` is part of the key, too: whoever changes which noisy integers a recipe takes, in which order or at which scale,
     or what it makes of them, raises it, or stored ones would be replayed as another answer. Golden transcripts in
