@@ -14,6 +14,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import (
     IN_ROWS,
+    NO_SIZE,
     Answer,
     ExpectedError,
     Guarantee,
@@ -156,6 +157,7 @@ class TopK(Choice):
 
     name = "top_k"
     each = "each: "
+    buying = NO_SIZE
 
     @property
     def picks(self) -> int:  # type: ignore[override]  # a number where it is no argument

@@ -477,7 +477,7 @@ class Release:
         if isinstance(self._provenance.error, NoError):
             error = "exact"
         elif isinstance(known, RankBound | ScoreGap):
-            error = f"each: {known}" if self._each else str(known)
+            error = f"each: {known}{self.query.aggregate.buying}" if self._each else str(known)
         else:
             unknown = self.query.aggregate.without_interval
             of, more = OF_BOTH[drawn or self.query.aggregate.mixed] if self._sampled() is not None else ("", "")
