@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of, over_rows
 from pandas_dp.aggregates.count import CountBy
-from pandas_dp.aggregates.distinct import SumOf, level_of_few, sampled_shares
+from pandas_dp.aggregates.distinct import SumOf, sampled_shares
 from pandas_dp.aggregates.moments import Mean, Sum, none_seen
-from pandas_dp.aggregates.rotated import known, threshold
+from pandas_dp.aggregates.rotated import known, level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -61,7 +61,11 @@ class Share:
     @property
     def known(self) -> bool:
         """Whether the whole has rows to speak of."""
-        return self.whole > threshold(SumOf(self.noise, self.terms[1]), 1)
+        return self.whole > self._least
+
+    @property
+    def _least(self) -> float:
+        return threshold(SumOf(self.noise, self.terms[1]), 1)
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends of the interval, within [0, 1] unless the value is not."""
@@ -69,7 +73,7 @@ class Share:
         if n == m:
             return value, value
         low, high = 0.0, 1.0
-        part, level = max(self.part, 0), level_of_few(self.whole, SumOf(self.noise, m), level)
+        part, level = max(self.part, 0), level_of_few(self.whole, self._least, level)
         whole = part + max(self.whole - self.part, 0)
         if self.known:
             t, share = float(Fraction(self.noise.combined(level)) / whole), part / whole

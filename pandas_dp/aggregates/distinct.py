@@ -27,7 +27,7 @@ from pandas_dp.aggregates.base import (
 )
 from pandas_dp.aggregates.count import CountBy, int64s
 from pandas_dp.aggregates.moments import none_seen
-from pandas_dp.aggregates.rotated import FEW, SHARE_OF_FEW, threshold
+from pandas_dp.aggregates.rotated import level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -107,11 +107,6 @@ class SumOf:
         return self.noise.half_widths(np.repeat(weights, self.terms, axis=0), level)
 
 
-def level_of_few(whole: int, noise: SumOf, level: float) -> float:
-    """That of the interval of a share in a whole of few rows, or the level itself: see `Accepted`."""
-    return 1 - (1 - level) * SHARE_OF_FEW if whole < FEW * threshold(noise, 1) else level
-
-
 def quotient_ends(
     parts: Floats, total: Floats, h: float, a: Any, b: Any, c: Any, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
@@ -180,7 +175,7 @@ class Proportions:
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each share, cut to [0, 1]."""
-        level = level_of_few(sum(self.counts), self.whole, level)
+        level = level_of_few(sum(self.counts), threshold(self.whole, 1), level)
         h, counts = self.noise.combined(level), np.array(self.counts, dtype=np.float64)
         parts, others = np.maximum(counts, 0), np.maximum(float(sum(self.counts)) - counts, 0)
         total = (parts + others) * self.known
@@ -202,6 +197,8 @@ class Shares(SingleLook):
     """Share of each listed part in the noisy number of rows of all of them, cut to [0, 1]."""
 
     counts: CountBy
+
+    version = 2
 
     def look(self, terms: Terms) -> Measurement:
         """The counts."""

@@ -251,6 +251,26 @@ def test_shares_of_no_rows_have_no_value():
     assert "too few" not in repr(some)
 
 
+def test_covariances_lines_and_cumulated_shares_of_no_rows_have_no_value():
+    """At this price no rows show a number with less than 1e-9."""
+    df = protected(table(), epsilon=10**6)
+    none, some = df.dp.query("cost > 10 ** 6").dp(epsilon=40), df.dp(epsilon=40)
+    bounds = {"cost": (0, 100), "age": (0, 120)}
+    for ask in (
+        lambda d: d.cov(["cost", "age"], bounds=bounds),
+        lambda d: d.corr(["cost", "age"], bounds=bounds),
+        lambda d: d.linear_regression("cost", ["age"], bounds=bounds),
+        lambda d: d.ecdf("cost", bins=[0, 10, 50, 101]),
+    ):
+        empty, full = ask(none), ask(some)
+        assert full.notna().all(axis=None)
+        assert "too few rows" not in repr(full)
+        values = empty.iloc[1:-1] if getattr(empty, "name", None) == "ecdf" else empty
+        assert values.isna().all(axis=None)
+        assert "\n  too few rows for a value: " in repr(empty)
+    assert none.ecdf("cost", bins=[0, 101]).tolist() == [0, 1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [DiscreteLaplace(F(1, 5)), DiscreteLaplace(F(4)), DiscreteGaussian(F(25))], ids=str)
 @pytest.mark.parametrize("cells", [2, 3, 20])
