@@ -3,8 +3,9 @@
 Rows are fixed and the noise is fresh: recipes are handed exact integers and draw as they do at the gate. "% miss" is the share
 of printed intervals that do not hold the exact answer, of which 5.5 % may miss; "width" is half the median width over the 95 %
 quantile of the errors. Limits of shares, in the column "floor", are three standard errors of so many draws above the wanted
-figures, so what is met certifies no more than that; those of widths are the wanted figures, and a width beyond its own is
-drawn again ten times as often. A line is "small" where its limit is meant for other sizes.
+figures, so what is met certifies no more than that; those of widths are the wanted figures. A width beyond its own, a caution
+and an empty group are drawn again ten times as often where they miss. A line is "small" where its limit is meant for other
+sizes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,6 +114,12 @@ def misses(seen: Seen, truth: float) -> tuple[float, int]:
 def limit(draws: int, share: float = MISSES) -> float:
     """Three standard errors above a share, in per cent."""
     return round(100 * (share + 3 * math.sqrt(share * (1 - share) / max(draws, 1))), 2)
+
+
+def often(share: Callable[[int], float], draws: int, most: float) -> tuple[float, float]:
+    """A share of draws, in per cent, and its limit; beyond it, by chance perhaps, those of ten times as many draws."""
+    found = share(draws)
+    return (found, limit(draws, most)) if found <= limit(draws, most) else (share(10 * draws), limit(10 * draws, most))
 
 
 def row(
@@ -235,12 +243,13 @@ def empty(wanted: Wanted, draws: int) -> Iterator[Row]:
     for name, ask in (("mean", lambda d: d.mean("x", bounds=(0, 100))), ("std", lambda d: d.std("x", bounds=(0, 100)))):
         line = f"empty: {name}"
         if wanted(line):
-            none = asked(pd.DataFrame({"x": [50.0]}), ask, ADD)._replace(frame=pd.DataFrame({"x": np.zeros(0)})).at(0.5)
-            shown = none.seen(draws).shown.mean()
-            yield row(line, 0, 100 * shown, "%", "show a number", limit(draws, 0.01))
             rows = 21 if name == "mean" else 25  # two thresholds at this price
-            few = asked(pd.DataFrame({"x": [50.0] * rows}), ask, ADD).at(0.5).seen(draws).shown.mean()
-            yield row(line, rows, 100 * (1 - few), "%", "of two thresholds show none", limit(draws, 0.01))
+            some = asked(pd.DataFrame({"x": [50.0] * rows}), ask, ADD).at(0.5)
+            none = some._replace(frame=pd.DataFrame({"x": np.zeros(0)}))
+            shown, most = often(lambda n, one=none: 100 * one.seen(n).shown.mean(), draws, 0.01)
+            yield row(line, 0, shown, "%", "show a number", most)
+            hidden, most = often(lambda n, one=some: 100 - 100 * one.seen(n).shown.mean(), draws, 0.01)
+            yield row(line, rows, hidden, "%", "of two thresholds show none", most)
 
 
 def counts(wanted: Wanted, draws: int) -> Iterator[Row]:
@@ -284,6 +293,11 @@ def said(one: Asked, words: str, draws: int) -> float:
     return 100 * float(np.mean(told))
 
 
+def missed(one: Asked, words: str, due: bool, draws: int) -> float:
+    """Share of answers without a caution that is due, or with one that is not, in per cent."""
+    return 100 - said(one, words, draws) if due else said(one, words, draws)
+
+
 def cautions(wanted: Wanted, draws: int) -> Iterator[Row]:
     """False alarms on healthy data, and how often they are missing where they are due."""
     mean = lambda d: d.mean("x", bounds=(0, 100))  # noqa: E731
@@ -296,9 +310,9 @@ def cautions(wanted: Wanted, draws: int) -> Iterator[Row]:
         ("rows cut, 8 are", np.append(inside, np.full(8, 1e4)), cut, "rows were clipped: ", 0.08, True),
     ):
         if wanted(f"caution: {line}"):
-            share = said(asked(pd.DataFrame({"x": x}), ask, ADD).at(1), words, draws)
-            what = "is missing" if due else "false alarms"
-            yield row(f"caution: {line}", len(x), 100 - share if due else share, "%", what, limit(draws, most))
+            one, what = asked(pd.DataFrame({"x": x}), ask, ADD).at(1), "is missing" if due else "false alarms"
+            found, beyond = often(partial(missed, one, words, due), draws, most)
+            yield row(f"caution: {line}", len(x), found, "%", what, beyond)
 
 
 # ------------------------------------------------------------------------------------------------------------------ quantiles

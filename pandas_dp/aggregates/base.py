@@ -205,9 +205,8 @@ class Answer:
 
 
 ROWS = "rows"  # the unit of a count
-BAR_SHARE = Fraction(
-    2, 5
-)  # of the price, where an error bar is bought: with 1 / 2 medians of incomes err 3 times as much
+# of the price, where an error bar is bought: with 1 / 2 medians of incomes err 3 times as much
+BAR_SHARE = Fraction(2, 5)
 BAR_NOTE = "two fifths of the price pay for the error bar"
 NO_SIZE = "; size not asked"
 ERROR_BAR = "; error_bar=True buys an interval in values"
@@ -216,12 +215,12 @@ ERROR_BAR = "; error_bar=True buys an interval in values"
 class Aggregate(ABC):
     """A named question with frozen public arguments; its repr is the canonical text under which it is stored.
 
-    ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave out
-    no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is public,
-    ``by_purity`` for those with another mechanism where a budget counts more than pure epsilons. ``drawing`` says how a plot
-    shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or ``"cells and sums"``. ``mixed`` is True where each row of the
-    answer is about another function, ``counts_rows`` for numbers of rows, ``own_unit`` for what is in no unit of its column, as
-    sums and variances are. ``without_interval`` says what is known of an answer that has none.
+    ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
+    out no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is
+    public. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
+    ``mixed`` is True where each row of the answer is about another function, ``counts_rows`` for numbers of rows,
+    ``own_unit`` for what is in no unit of its column, as sums and variances are. ``without_interval`` says what is known of
+    an answer that has none.
 
     ``version`` is part of the key, too: whoever changes which noisy integers a recipe takes, in which order or at which scale,
     or what it makes of them, raises it, or stored ones would be replayed as another answer. Golden transcripts in
@@ -232,7 +231,6 @@ class Aggregate(ABC):
     stored = True
     bounded = True
     by_rows = False
-    by_purity = False
     drawing = "bars"
     mixed = False
     counts_rows = False
@@ -274,6 +272,10 @@ class Aggregate(ABC):
         own for a row with a unit of its own, the same text for all that are in the unit of their column.
         """
         return ROWS if row in self.counting else (row,)
+
+    def drawn(self, terms: Terms) -> tuple[str, ...]:
+        """Part of the key under which an answer is stored, for those that other terms draw by another mechanism."""
+        return ()
 
     def check(self, terms: Terms) -> None:  # noqa: B027 - most questions have nothing to refuse
         """Refuse, before anything is charged, what public numbers alone show to be noise and nothing else."""

@@ -14,6 +14,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import (
     IN_ROWS,
+    NO_SIZE,
     Answer,
     ExpectedError,
     Guarantee,
@@ -91,10 +92,13 @@ class Choice(SingleLook, Guaranteed):
     def chosen(self, picks: Noisy) -> Any:
         """Return the answer from the places of the picks."""
 
-    by_purity = True
     picks = 1
     each = ""  # of several "each: "
     weights: Weights | None = None
+
+    def drawn(self, terms: Terms) -> tuple[str, ...]:
+        """By another mechanism where a budget counts more than pure epsilons."""
+        return () if terms.pure else ("not pure",)
 
     def assumed(self, terms: Terms) -> str | None:
         """Return what the guarantee takes on the caller's word."""
@@ -153,6 +157,7 @@ class TopK(Choice):
 
     name = "top_k"
     each = "each: "
+    buying = NO_SIZE
 
     @property
     def picks(self) -> int:  # type: ignore[override]  # a number where it is no argument

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from typing import Any, ClassVar
@@ -26,6 +26,7 @@ from pandas_dp.aggregates.base import (
     scale_of,
 )
 from pandas_dp.aggregates.covariance_bars import Covariances, Sums
+from pandas_dp.aggregates.moments import few_rows_of
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -122,9 +123,11 @@ class Together(SingleLook):
         return noised(Products(self.columns, self.lattices), terms.price, terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
-        """Sums from the features, the statistic from the sums."""
+        """Sums from the features, the statistic from the sums; of few rows it has no value."""
         noise = noise_of(look)
-        return self.from_sums(Sums(len(self.columns), tuple(noisy), noise), noise)
+        sums = Sums(len(self.columns), tuple(noisy), noise)
+        found = self.from_sums(sums, noise)
+        return replace(found, value=found.value * math.nan, notes=(few_rows_of(sums.least),)) if sums.few else found
 
     @abstractmethod
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
@@ -153,7 +156,7 @@ class Covariance(Together):
     """
 
     ddof: int = 1
-    version = 2
+    version = 3
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the widest entry, to the first order, at the most that its weights can have in length."""
@@ -181,7 +184,7 @@ class Correlation(Together):
     """Correlation matrix of the rows that hold a value in every column; no number where no variance is above the noise."""
 
     by_data = "over the variances"
-    version = 2
+    version = 3
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a DataFrame on the columns, symmetric, within [-1, 1], 1 on the diagonal."""

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_dp.aggregates.rotated import EMPTY
 from pandas_dp.aggregates.uncertainty import Ends
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.products import ONE, ROW_TOTAL
@@ -64,6 +65,16 @@ class Sums:
     def rows(self) -> float:
         """Number of rows, at least one."""
         return max(float(self.all[0]), 1.0)
+
+    @cached_property
+    def least(self) -> float:
+        """What the noisy number of rows does not exceed without rows with 99 %: of so few nothing is shown."""
+        return float(self.noise.half_widths(self.weights[0], EMPTY))
+
+    @property
+    def few(self) -> bool:
+        """Whether there may be no rows."""
+        return float(self.all[0]) <= self.least
 
     @cached_property
     def means(self) -> Floats:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of, over_rows
 from pandas_dp.aggregates.count import CountBy
-from pandas_dp.aggregates.distinct import sampled_shares
-from pandas_dp.aggregates.moments import Mean, Sum
-from pandas_dp.aggregates.rotated import known
+from pandas_dp.aggregates.distinct import SumOf, sampled_shares
+from pandas_dp.aggregates.moments import Mean, Sum, none_seen
+from pandas_dp.aggregates.rotated import known, level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -30,35 +30,14 @@ Cells = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class SumOf:
-    """Noise of a sum of `terms` cells, or of a weighted one of no greater length."""
-
-    noise: Noise
-    terms: int
-
-    def half_width(self, level: float) -> int:
-        """Steps within which it stays with this probability."""
-        return self.noise.half_width(level) if self.terms == 1 else math.ceil(self.tail(level))
-
-    def tail(self, level: float) -> float:
-        """The same as a real number."""
-        if self.terms == 1:
-            return self.noise.tail(level)
-        return self.noise.combined(level) * math.sqrt(self.terms)
-
-    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-        """See `Noise`."""
-        return self.noise.half_widths(np.repeat(weights, self.terms, axis=0), level)
-
-
-@dataclass(frozen=True)
 class Share:
     """Share of a sum C of n noisy cells in the sum T of m cells, those n among them.
 
     For the true share p the sum C - p T is noise alone: n cells with weight 1 - p and m - n with weight -p. So
     (C / T - p)^2 <= t^2 (n (1 - p)^2 + (m - n) p^2) with the wanted probability, t that of `Noise.combined` over T: a
     quadratic inequality in p, whose solutions are an interval if t^2 m < 1. Where not, nothing is known of the share.
-    Source: Fieller 1954. A part, or the rest of the whole, below 0 counts as 0: see `mean_of_two`.
+    Source: Fieller 1954. A part, or the rest of the whole, below 0 counts as 0: see `mean_of_two`. Of a whole without rows to
+    speak of there is no share, and close to that the level is higher: see `Accepted`.
     """
 
     part: int
@@ -74,10 +53,19 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The quotient of the noisy sums; NaN where the whole is not positive."""
+        """The quotient of the noisy sums; NaN where the whole has no rows to speak of."""
         if self.terms[0] == self.terms[1]:
             return 1.0
-        return float(Fraction(self.part, self.whole)) if self.whole > 0 else math.nan
+        return float(Fraction(self.part, self.whole)) if self.known else math.nan
+
+    @property
+    def known(self) -> bool:
+        """Whether the whole has rows to speak of."""
+        return self.whole > self._least
+
+    @property
+    def _least(self) -> float:
+        return threshold(SumOf(self.noise, self.terms[1]), 1)
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends of the interval, within [0, 1] unless the value is not."""
@@ -85,9 +73,9 @@ class Share:
         if n == m:
             return value, value
         low, high = 0.0, 1.0
-        part = max(self.part, 0)
+        part, level = max(self.part, 0), level_of_few(self.whole, self._least, level)
         whole = part + max(self.whole - self.part, 0)
-        if whole > 0:
+        if self.known:
             t, share = float(Fraction(self.noise.combined(level)) / whole), part / whole
             square = 1 - t**2 * m
             if square > 0:
@@ -210,10 +198,10 @@ class CrossTable(SingleLook):
         rows, columns = (self._index(axis, labels) for axis, labels in enumerate((self.rows, self.columns)))
         if self.normalize is not None:
             shares = self._shares(sums[:, :, 0], counts[:, :, 0], noise)
-            error = CellErrors.of(columns, shares)
-            return Answer(
-                _table([[s.value for s in row] for row in shares], rows, columns), noise.name, error, found.notes
-            )
+            values, error = [[s.value for s in row] for row in shares], CellErrors.of(columns, shares)
+            of = [s.terms[1] for row in shares for s in row if not s.known]  # cells of each whole with too few rows
+            few = () if not of else (none_seen(SumOf(noise, max(of)), 1, 1, grouped=self.normalize != "all"),)
+            return Answer(_table(values, rows, columns), noise.name, error, (*few, *found.notes))
         table = _table([[self.question.of_cell(cell) for cell in row] for row in sums.tolist()], rows, columns)
         pairs = [list(zip(*row, strict=True)) for row in zip(sums.tolist(), counts.tolist(), strict=True)]
         notes = found.notes

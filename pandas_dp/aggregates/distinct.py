@@ -26,6 +26,8 @@ from pandas_dp.aggregates.base import (
     scale_of,
 )
 from pandas_dp.aggregates.count import CountBy, int64s
+from pandas_dp.aggregates.moments import none_seen
+from pandas_dp.aggregates.rotated import level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -83,6 +85,28 @@ class DistinctCounts(Counts):
         return Answer(series, noise.name, Additive(noise), assumes=TRANSITIVE if self.mixed else None)
 
 
+@dataclass(frozen=True)
+class SumOf:
+    """Noise of a sum of `terms` cells, or of a weighted one of no greater length."""
+
+    noise: Noise
+    terms: int
+
+    def half_width(self, level: float) -> int:
+        """Steps within which it stays with this probability."""
+        return self.noise.half_width(level) if self.terms == 1 else math.ceil(self.tail(level))
+
+    def tail(self, level: float) -> float:
+        """The same as a real number."""
+        if self.terms == 1:
+            return self.noise.tail(level)
+        return self.noise.combined(level) * math.sqrt(self.terms)
+
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """See `Noise`."""
+        return self.noise.half_widths(np.repeat(weights, self.terms, axis=0), level)
+
+
 def quotient_ends(
     parts: Floats, total: Floats, h: float, a: Any, b: Any, c: Any, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
@@ -126,7 +150,8 @@ class Proportions:
     """Shares of noisy counts F_i in their sum N, of which the true share t makes F_i - t N noise alone.
 
     Its weights are 1 - t for one count and -t for the G - 1 others, of squared length 1 - 2 t + G t^2: see `quotient_ends`.
-    A count, or a sum of the others, below 0 counts as 0, which makes that noise no larger: see `mean_of_two`.
+    A count, or a sum of the others, below 0 counts as 0, which makes that noise no larger: see `mean_of_two`. Of no rows to
+    speak of there are no shares, and close to that the level is higher: see `Accepted`.
     """
 
     noise: Noise
@@ -138,16 +163,31 @@ class Proportions:
         """Shares in the population of which the rows are a sample: see `sampled_shares`."""
         return replace(self, of_sample=True)
 
+    @property
+    def whole(self) -> SumOf:
+        """The noise of the sum."""
+        return SumOf(self.noise, len(self.counts))
+
+    @property
+    def known(self) -> bool:
+        """Whether there are rows to speak of."""
+        return sum(self.counts) > threshold(self.whole, 1)
+
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each share, cut to [0, 1]."""
+        level = level_of_few(sum(self.counts), threshold(self.whole, 1), level)
         h, counts = self.noise.combined(level), np.array(self.counts, dtype=np.float64)
         parts, others = np.maximum(counts, 0), np.maximum(float(sum(self.counts)) - counts, 0)
-        low, high = quotient_ends(parts, parts + others, h, 1, 1, len(self.counts), (0, 1))
+        total = (parts + others) * self.known
+        low, high = quotient_ends(parts, total, h, 1, 1, len(self.counts), (0, 1))
         if self.of_sample:
-            wider = sampled_shares(parts, parts + others, self.noise, (1, len(self.counts)), level)
+            wider = sampled_shares(parts, total, self.noise, (1, len(self.counts)), level)
             low, high = np.minimum(low, wider[0]), np.maximum(high, wider[1])
         own = value.to_numpy()
-        ends = np.minimum(low, own), np.maximum(high, own)  # where the sum is below one row
+        ends = (
+            np.where(own < low, own, low),
+            np.where(own > high, own, high),
+        )  # by rounding; missing ones change nothing
         lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
         return lower, upper
 
@@ -158,6 +198,8 @@ class Shares(SingleLook):
 
     counts: CountBy
 
+    version = 2
+
     def look(self, terms: Terms) -> Measurement:
         """The counts."""
         return self.counts.look(terms)
@@ -166,9 +208,11 @@ class Shares(SingleLook):
         """Return a Series over all listed parts, in the order of the counts."""
         found = self.counts.answer(noisy, look, terms)
         counts = tuple(found.value.tolist())
-        shares = [min(max(count / max(sum(counts), 1), 0.0), 1.0) for count in counts]
+        error, whole = Proportions(noise_of(look), counts), sum(counts)
+        shares = [min(max(count / whole, 0.0), 1.0) if error.known else math.nan for count in counts]
         series = pd.Series(shares, index=found.value.index, name="proportion", dtype=np.float64)
-        return Answer(series, found.mechanism, Proportions(noise_of(look), counts), found.notes)
+        notes = () if error.known else (none_seen(error.whole, 1, 1, grouped=False),)
+        return Answer(series, found.mechanism, error, (*notes, *found.notes))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Error of F_i - t N over the number of rows, for weights of the largest length; see `Proportions`."""

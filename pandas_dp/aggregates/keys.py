@@ -20,27 +20,36 @@ from pandas_dp.aggregates.base import (
     Terms,
     in_numbers,
     least_epsilon,
+    noise_of,
     noisy,
+    once,
 )
 from pandas_dp.aggregates.count import int64s
+from pandas_dp.aggregates.key_selections import (
+    RARE,
+    WORTH,
+    chances,
+    epsilon_of,
+    listing_of,
+    lowest_threshold,
+    shared,
+    told,
+)
 from pandas_dp.aggregates.listed import OfListed
 from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.sample_and_aggregate import MOST_IN_ALL, GroupsOfBlocks
 from pandas_dp.core.measurement import Listing, Measurement
-from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
-from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds
-from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON
+from pandas_dp.core.mechanisms.key_selection import NoisyThreshold
 from pandas_dp.core.partition import Bins, Cross, Keys
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import Price, PrivacyLoss, show
 from pandas_dp.core.statistics.counts import KeyCounts
-from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
 
 FEWEST_BLOCKS = 25  # of a group: the keys that are found may not be more than blocks for them
 SHARE = Fraction(1, 2)  # of epsilon, for the keys of groups
-RARE = "how many keys are left out, and which, is not released"
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,7 @@ class FoundCounts(SingleLook):
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
         statistic = KeyCounts(sources(self.columns), self.counted)
-        return Measurement(statistic, _lowest_threshold(statistic, terms.price, terms.unit))
+        return Measurement(statistic, lowest_threshold(statistic, terms.price, terms.unit))
 
     def answer(self, listing: Any, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over the listed keys."""
@@ -133,14 +142,14 @@ class FoundCounts(SingleLook):
         )
         if not listing:
             notes = (Caution(f"no key has a noisy count of {least:,} rows, the threshold at this price"),)
-        return Answer(series, _by_threshold(selection), OfListed(selection.noise, least), notes)
+        return Answer(series, told(selection), OfListed(selection.noise, least), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the counts, and from which of them on keys are listed."""
         selection = self.selection(terms)
         found = noisy(selection.noise, Fraction(1), IN_ROWS, "each ")
         least = f"keys with a noisy count of {selection.threshold:,} or more are listed; near that their intervals are wider"
-        return replace(found, mechanism=_by_threshold(selection), notes=(least,))
+        return replace(found, mechanism=told(selection), notes=(least,))
 
     def selection(self, terms: Terms) -> NoisyThreshold:
         """Return the mechanism: its noise and its threshold are public."""
@@ -192,27 +201,31 @@ class FoundTop(FoundCounts):
 
 @dataclass(frozen=True)
 class FoundKeys(SingleLook):
-    """The keys of some columns that many units hold, without counts, by the rule that lists the most of them."""
+    """The keys of some columns that many units hold, without counts, by a rule that lists many of them: `listing_of`."""
 
     columns: KeyColumns
 
     without_interval = "every key is one of the data; rare keys may be missing"
 
+    def drawn(self, terms: Terms) -> tuple[str, ...]:
+        """See `Aggregate`."""
+        return shared(self._look(terms))
+
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
-        return listing_of(self.columns, _epsilon(terms.price), terms.price.delta, terms.unit)
+        return listing_of(sources(self.columns), epsilon_of(terms.price), terms.price.delta, terms.unit)
 
     def answer(self, noisy: Any, look: Measurement, terms: Terms) -> Answer:
         """Return a Series of keys, or a DataFrame of combinations with a column for each, sorted."""
         index = labels_of(self.columns, noisy).index()
         several = isinstance(index, pd.MultiIndex)
         values = index.to_frame(index=False) if several else pd.Series(index, name=self.columns[0].column)
-        return Answer(values, OptimalSelection.name, None, chances(look, terms.unit))
+        return Answer(values, told(look.mechanism), None, chances(look, terms.unit))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Which keys are seen."""
-        (seen,) = chances(self.look(terms), terms.unit)
-        return ExpectedError(OptimalSelection.name, None, seen)
+        look = self._look(terms)
+        return ExpectedError(told(look.mechanism), None, chances(look, terms.unit)[0])
 
 
 @dataclass(frozen=True)
@@ -220,8 +233,8 @@ class ByFoundKey(Aggregate):
     """A question by group, asked of the keys that a first look finds.
 
     `SHARE` of epsilon and the whole delta list the keys, the rest of epsilon answers the question by those keys, as if they had
-    been typed: they are public then, and the two looks compose. The question's noise depends on no key, so its loss is
-    known before.
+    been typed: they are public then, and the two looks compose. Where units have so many groups that Gaussian noise is worth
+    it, half of delta goes to the question. Its noise depends on no key, so its loss is known before.
 
     Parameters
     ----------
@@ -249,13 +262,25 @@ class ByFoundKey(Aggregate):
         """As its question."""
         return self.question.sums
 
+    def drawn(self, terms: Terms) -> tuple[str, ...]:
+        """See `Aggregate`."""
+        return ("gaussian",) if self.rest(terms).price.delta else shared(self.keys_look(terms))
+
     def keys_look(self, terms: Terms) -> Measurement:
         """Return the first look."""
-        return listing_of(self.columns, SHARE * _epsilon(terms.price), terms.price.delta, terms.unit)
+        delta = terms.price.delta - self.rest(terms).price.delta
+        return listing_of(sources(self.columns), SHARE * epsilon_of(terms.price), delta, terms.unit)
 
+    @once
     def rest(self, terms: Terms) -> Terms:
         """Return what the question is asked on."""
-        return replace(terms, price=Price((1 - SHARE) * _epsilon(terms.price)))
+        epsilon = (1 - SHARE) * epsilon_of(terms.price)
+        pure, gaussian = (replace(terms, price=Price(epsilon, delta)) for delta in (Fraction(0), terms.price.delta / 2))
+        asked = self._by_none
+        if isinstance(asked, GroupsOfBlocks) or epsilon < SMALLEST_GAUSSIAN_EPSILON:
+            return pure
+        error, less = (noise_of(asked.look(offer)).standard_deviation for offer in (pure, gaussian))
+        return gaussian if error >= WORTH * less else pure
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the question before any key is found, and which keys are seen."""
@@ -290,14 +315,15 @@ class ByFoundKey(Aggregate):
         most = MOST_IN_ALL // FEWEST_BLOCKS if isinstance(self.question, GroupsOfBlocks) else len(listing)
         more = (Caution(f"only the first {most:,} keys are answered"),) if len(listing) > most else ()
         listing = listing[:most]
+        spent = "the whole delta" if not self.rest(terms).price.delta else "half of delta"
         notes = (
-            f"{show(100 * SHARE)} % of epsilon and the whole delta found the keys",
+            f"{show(100 * SHARE)} % of epsilon and {spent} found the keys",
             *chances(look, terms.unit),
             *more,
         )
         if not listing:
             empty = pd.Series([], index=labels_of(self.columns, ()).index(), name=self.question.column, dtype="float64")
-            return Answer(empty, OptimalSelection.name, None, (Caution("no key was found at this price"), *notes))
+            return Answer(empty, told(look.mechanism), None, (Caution("no key was found at this price"), *notes))
         by, found = parts_of(self.columns, listing)
         answer = yield from self._by(by, found).steps(self.rest(terms))
         return replace(answer, notes=(*answer.notes, *notes))
@@ -339,55 +365,3 @@ def labels_of(columns: KeyColumns, listing: Listing | tuple[()]) -> Labels | Cro
         return parts_of(columns, listing)[1]
     empty = tuple(Labels(column.column, ()) for column in columns)
     return empty[0] if len(empty) == 1 else CrossLabels(empty, ())
-
-
-def listing_of(columns: KeyColumns, epsilon: Fraction, delta: Fraction, unit: PrivacyUnit) -> Measurement:
-    """Return the look that lists keys: each of those that a unit can touch gets an equal part of epsilon and delta."""
-    statistic = KeyCounts(sources(columns), distinct=True)
-    touched = statistic.sensitivity(unit).touched
-    return Measurement(statistic, OptimalSelection(epsilon / touched, delta / touched))
-
-
-def chances(look: Measurement, unit: PrivacyUnit) -> tuple[str, ...]:
-    """Say which keys are seen: from the price alone."""
-    if not isinstance(look.mechanism, OptimalSelection):
-        return ()
-    half = listed_half_the_time(look.mechanism)
-    of = "rows" if unit.column is None else f"different {unit.column!r}"
-    return (f"a key of {half:,} {of} is listed with probability 1/2, rarer keys less often; {RARE}",)
-
-
-def listed_half_the_time(selection: OptimalSelection) -> int:
-    """Least number of units of a key that is listed with probability at least 1/2."""
-
-    def often(n: int) -> bool:
-        return chance_bounds(selection.epsilon, selection.delta, n, 64)[0] >= 1 << 63
-
-    low, high = 0, 1
-    while not often(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if often(middle) else (middle, high)
-    return high
-
-
-def _by_threshold(selection: NoisyThreshold) -> str:
-    return f"{selection.noise.name}, keys by threshold"
-
-
-def _epsilon(price: Price) -> Fraction:
-    if price.epsilon is None or not price.delta:
-        raise ArgumentTypeError("finding keys needs a delta: df.dp(epsilon=1, delta=1e-6)")
-    return price.epsilon
-
-
-def _lowest_threshold(statistic: KeyCounts, price: Price, unit: PrivacyUnit) -> NoisyThreshold:
-    """Return the selection that sees the most keys, of those that an epsilon and a delta buy."""
-    sensitivity, epsilon = statistic.sensitivity(unit), _epsilon(price)
-    laplace = NoisyThreshold.calibrate(DiscreteLaplace.calibrate(epsilon, sensitivity), sensitivity, price.delta)
-    if epsilon < SMALLEST_GAUSSIAN_EPSILON:
-        return laplace
-    noise = DiscreteGaussian.calibrate(sensitivity, epsilon, price.delta / 2, None)
-    gaussian = NoisyThreshold.calibrate(noise, sensitivity, price.delta / 2)
-    return gaussian if gaussian.threshold < laplace.threshold else laplace

@@ -32,7 +32,7 @@ from pandas_dp.aggregates.base import (
     unit_of,
 )
 from pandas_dp.aggregates.forms import Form, form_of
-from pandas_dp.aggregates.rotated import Law, at_ends, known, least_seen
+from pandas_dp.aggregates.rotated import FEW, Law, at_ends, known, least_seen
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, Ratio, Spread
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -44,6 +44,7 @@ from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
 
 # false with 2.5 % at most, of all groups together, where means are 1 % of the bounds or more away from both: `at_ends`
+TOO_FEW = "too few rows for a value"
 AT_END = "within 1 % of the {} bound: values lie at it or beyond, or the bounds are far too wide"
 
 
@@ -305,6 +306,10 @@ def of_known(
 
 def none_seen(noise: Law, features: int, row: int, grouped: bool) -> Caution:
     """Say of missing values what is known of their rows."""
-    what = "no value where a group has too few rows" if grouped else "too few rows for a value"
-    rows = f"{least_seen(noise, features, row):,}"
-    return Caution(f"{what}: {rows} or more would have given one with 99 % probability")
+    rows = least_seen(noise, features, row)
+    return few_rows_of(rows / FEW, "no value where a group has too few rows" if grouped else TOO_FEW)
+
+
+def few_rows_of(least: float, what: str = TOO_FEW) -> Caution:
+    """Say it where no value is shown unless a noisy number of rows exceeds `least`."""
+    return Caution(f"{what}: {math.ceil(FEW * least):,} or more would have given one with 99 % probability")

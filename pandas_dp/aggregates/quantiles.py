@@ -85,6 +85,7 @@ class GroupModes(Choice):
 
     name = "mode"
     each = "each: "
+    buying = NO_SIZE
 
     @property
     def statistic(self) -> RowCounts:

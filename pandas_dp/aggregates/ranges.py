@@ -26,6 +26,8 @@ from pandas_dp.aggregates.base import (
     scale_of,
 )
 from pandas_dp.aggregates.hierarchy import Hierarchy
+from pandas_dp.aggregates.moments import few_rows_of
+from pandas_dp.aggregates.rotated import EMPTY, level_of_few
 from pandas_dp.aggregates.tidy import isotonic
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -92,7 +94,8 @@ class SharesError:
 
     For the true share f the sum P_i - f P_n is noise alone, of weights of length l(f), l(f)^2 = l_i^2 + (s_i - f)^2 r: those f
     whose |P_i - f P_n| is within a half-width of l(f) are between two roots, or all where P_n may be noise. With
-    negative rows before or after the edge taken for none no |P_i - f P_n| grows, as in `mean_of_two`.
+    negative rows before or after the edge taken for none no |P_i - f P_n| grows, as in `mean_of_two`. Where P_n may be noise
+    alone nothing is known, and close to that the level is higher: see `Accepted`.
 
     Answers that were pickled earlier have no `shares`, and lengths for the worst f.
 
@@ -115,12 +118,18 @@ class SharesError:
     shares: tuple[float, ...] = ()
     root: float = 0.0
 
+    @property
+    def least(self) -> float:
+        """What P_n does not exceed without rows with 99 %."""
+        return self.noise.combined(EMPTY) * math.sqrt(self.root)
+
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each edge, cut to [0, 1]; the first and the last share are 0 and 1 by definition."""
+        level = level_of_few(self.prefixes[-1], self.least, level)
         prefixes, shares = np.array(self.prefixes), np.array(self.shares or np.zeros(len(self.prefixes)))
         before, h = np.maximum(prefixes, 0), self.noise.combined(level)  # shape (edges,)
         total = prefixes[-1] + (before - prefixes) + np.maximum(prefixes - prefixes[-1], 0)
-        known = (total > 0) & (total**2 > h**2 * self.root)
+        known = (prefixes[-1] > self.least) & (total > 0) & (total**2 > h**2 * self.root)
         total = np.where(known, total, np.inf)
         lengths = np.array(self.lengths) ** 2
         inside = lengths * (1 - h**2 * self.root / total**2) + self.root * (before / total - shares) ** 2
@@ -129,7 +138,7 @@ class SharesError:
         low, high = (np.clip((middle + side * half) / under, 0, 1) for side in (-1, 1))
         low, high = np.where(known, low, 0), np.where(known, high, 1)
         low[-1], high[0] = 1, 0
-        ends = np.minimum(low, value), np.maximum(high, value)  # a fitted share may lie outside
+        ends = np.fmin(low, value), np.fmax(high, value)  # a fitted share may lie outside
         lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)
         return lower, upper
 
@@ -195,21 +204,23 @@ class Ecdf(RangeLook):
 
     workload = "prefixes"
     drawing = "steps"
-    version = 2
+    version = 3
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
-        """Return the monotone fit of the prefix sums, cut to [0, total], over the total; even steps without any rows."""
+        """Return the monotone fit of the prefix sums, cut to [0, total], over the total; of few rows nothing but its ends."""
         error = parts_error(look, terms.unit)
         noise, hierarchy = error.noise, error.hierarchy
         prefixes = np.concatenate(([0.0], np.cumsum(hierarchy.estimates(noisy))))  # shape (edges,)
         total = float(prefixes[-1])
-        shares = np.clip(isotonic(prefixes) / total, 0, 1) if total > 0 else np.linspace(0, 1, prefixes.size)
-        shares[0], shares[-1] = 0, 1
         inner, parts = hierarchy.prefixes(np.arange(1, hierarchy.size))
         lengths, of_all = (0.0, *np.sqrt(inner).tolist(), 0.0), (0.0, *parts.tolist(), 1.0)
         known = SharesError(noise, tuple(prefixes.tolist()), lengths, of_all, hierarchy.root_variance)
+        few, shares = total <= known.least, np.full(prefixes.size, math.nan)
+        if not few:
+            shares = np.clip(isotonic(prefixes) / total, 0, 1)
+        shares[0], shares[-1] = 0, 1
         series = pd.Series(shares, index=self.labels.index(), name="ecdf")
-        return Answer(series, error.name, known)
+        return Answer(series, error.name, known, (few_rows_of(known.least),) if few and shares.size > 2 else ())
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the share with the widest interval; see `SharesError`."""

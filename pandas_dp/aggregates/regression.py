@@ -71,7 +71,7 @@ class LinearRegression(Together):
     """
 
     mixed = True
-    version = 3
+    version = 4
     by_data = "over how much the explanatory columns vary"
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:

@@ -58,6 +58,11 @@ def known(features: Sequence[Sequence[int]], noise: Law) -> Bools:
     return np.array([sum(one) > least for one in features], dtype=bool)
 
 
+def level_of_few(total: float, least: float, level: float) -> float:
+    """That of an interval of what is shown where a noisy total exceeds `least`, or the level itself: see `Accepted`."""
+    return 1 - (1 - level) * SHARE_OF_FEW if total < FEW * least else level
+
+
 def least_seen(noise: Law, features: int, row: int) -> int:
     """Rows that are taken for none with a probability of at most 1 %."""
     return math.ceil(FEW * threshold(noise, features) / row)

@@ -18,9 +18,13 @@ def of_text(kind: Kind, column: str, like: Any = None) -> str:
         return ""
     dates = of_dates(like)
     made = """.str.to_datetime("%Y-%m-%d")""" if dates else '.astype("float64")'
+    return f"; if the text holds {'dates' if dates else 'numbers'}, convert it first: {step_that_makes(column, made)}"
+
+
+def step_that_makes(column: str, made: str) -> str:
+    """The step that makes something else of a column."""
     named = f"{column}=" if column.isidentifier() and not iskeyword(column) else f"**{{{column!r}: "
-    step = f".assign({named}lambda d: d[{column!r}]{made}{'' if named.endswith('=') else '}'})"
-    return f"; if the text holds {'dates' if dates else 'numbers'}, convert it first: {step}"
+    return f".assign({named}lambda d: d[{column!r}]{made}{'' if named.endswith('=') else '}'})"
 
 
 def of_dates(given: Any) -> bool:

@@ -124,11 +124,15 @@ class GroupQuestions(PreparedFrame):
         Notes
         -----
         A key that n units hold is listed with the largest probability that epsilon and delta allow, at most delta for n = 1.
-        With max_groups = m each key gets (epsilon / m, delta / m) under add_remove, half of that under replace_one. It
+        With max_groups = m each key gets (epsilon / m, delta / m) under add_remove, half of that under replace_one. Where that
+        leaves little to each, from about 14 groups on (7 under replace_one), a unit in j keys counts 1 / sqrt(j) in each,
+        and those are listed whose sum with Gaussian noise reaches a threshold: for its noise the number of keys plays no
+        part. Half of delta pays for the threshold and is charged to the session's ``delta_reserved``. It mostly
         takes fewer units than ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said
         there. A combination is one key: max_groups bounds those that a unit is in, and a row without a key in one of the
         columns is in none.
-        Source: Desfontaines, Voss, Gipson, Mandayam 2022.
+        Source: Desfontaines, Voss, Gipson, Mandayam 2022; of many groups Gopi, Gulhane, Kulkarni, Shen, Shokouhi,
+        Yekhanin 2020.
 
         Examples
         --------
@@ -170,8 +174,9 @@ class GroupQuestions(PreparedFrame):
             ``df["state"].unique()``: ``df.dp(epsilon=0.5, delta=1e-7).unique("state")`` is public. Of several columns a dict
             by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any, and
             with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
-            epsilon and the whole delta find them as in ``unique``. Of several columns the combinations are found that many
-            units hold; where some columns are listed, a row with another value in one of them counts nowhere.
+            epsilon and the whole delta find them as in ``unique`` (half of delta, where units have so many groups that
+            Gaussian noise on the sums is less than half of Laplace noise). Of several columns the combinations are found
+            that many units hold; where some columns are listed, a row with another value in one of them counts nowhere.
         bins : sequence of numbers or dates, PeriodIndex, or dict, optional
             In place of keys: edges as ``histogram`` takes them, or consecutive periods of a column of dates, such as
             ``pd.period_range("2013-01", "2013-12", freq="M")``. Of several columns a dict by column.

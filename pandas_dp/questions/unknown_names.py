@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
+from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import columns_text
 from pandas_dp.facts.kinds import Kind
 
@@ -110,5 +111,8 @@ def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:
     """Refuse sums of dates, and squares of durations."""
-    if kind.name == "datetime" or (durations and kind.name == "timedelta"):
+    if kind.name == "datetime":
         raise ArgumentTypeError(f"{name}() of dates has no meaning; ask mean({column!r}) or median({column!r})")
+    if durations and kind.name == "timedelta":
+        seconds = step_that_makes(column, ".dt.total_seconds()")
+        raise ArgumentTypeError(f"{name}() takes numbers, such as the seconds of durations: {seconds}")

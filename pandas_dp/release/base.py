@@ -282,16 +282,17 @@ class Release:
     def _population(self) -> ErrorModel:
         """The error of the answer as one about the population."""
         self._check_draws()
-        if self._provenance.found is not None:
+        if (found := self._provenance.found) is not None:
             raise ArgumentTypeError(
-                "the data chose the bounds that values were clipped to, so this does not estimate the mean of a population: "
-                "type bounds=(lower, upper), population=True"
+                f"{found}, so this does not estimate the mean of a population: "
+                "type mean('age', bounds=(0, 120), population=True)"
             )
         known: ErrorModel | None = population_of(self._provenance.error)
         if known is None:
             raise ArgumentTypeError(
                 "this answer does not tell how far rows spread. These do: mean('age', bounds=(0, 120), population=True), "
-                "agg({'age': ['mean', 'std']}, ...) where that is one look, means of bools, quantiles with error_bar=True"
+                "agg({'age': ['mean', 'std']}, ...) where that is one look, means of bools, quantiles with error_bar=True, "
+                "shares with normalize=True"
             )
         return known
 
@@ -480,7 +481,7 @@ class Release:
         if isinstance(self._provenance.error, NoError):
             error = "exact"
         elif isinstance(known, RankBound | ScoreGap):
-            error = f"each: {known}" if self._each else str(known)
+            error = f"each: {known}{self.query.aggregate.buying}" if self._each else str(known)
         else:
             unknown = self.query.aggregate.without_interval
             of, more = OF_BOTH[drawn or self.query.aggregate.mixed] if self._sampled() is not None else ("", "")

@@ -165,7 +165,7 @@ class Table:
         known = query.aggregate.by_rows and terms.public_rows is not None
         drawn = (terms.public_rows, *(() if terms.counted else ("typed",))) if known else ()
         groups = "" if query.groups is None else f", max_groups={query.groups}"
-        drawn += ("not pure",) if query.aggregate.by_purity and not terms.pure else ()
+        drawn += query.aggregate.drawn(terms)
         return gate.Request(
             ledger=session._ledger,
             name=session.name,

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.cross_tables import CrossTable, Share, SumOf
+from pandas_dp.aggregates.cross_tables import CrossTable, Share
+from pandas_dp.aggregates.distinct import SumOf
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.lattice import Lattice

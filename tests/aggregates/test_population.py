@@ -349,8 +349,13 @@ def test_where_rows_are_no_sample_it_is_refused_and_says_why(asked):
     ):
         with pytest.raises(pandas_dp.ArgumentTypeError, match=r"how far rows spread.*population=True"):
             release.interval(of="population")
-    with pytest.raises(pandas_dp.ArgumentTypeError, match="the data chose the bounds"):
+    with pytest.raises(
+        pandas_dp.ArgumentTypeError, match=r"(of values clipped to|no bounds found).*, so this does not"
+    ):
         asked.mean("age", bounds="private").interval(of="population")
+    blocks = asked.groupby_mean_sa("ward", "age", keys=["A", "B"], blocks=20, aggregator="mean", **bounds)
+    with pytest.raises(pandas_dp.ArgumentTypeError, match=r"^of the mean of 20 block means.*, so this does not"):
+        blocks.interval(of="population")
     with pytest.raises(pandas_dp.ArgumentValueError, match="of must be 'noise' or 'population'"):
         asked.count().interval(of="sample")
     left = str(asked._frame.dp.session.left)

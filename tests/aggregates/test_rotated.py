@@ -18,7 +18,7 @@ from support.coverage import DRAWS, LEVEL, PLACES, drawn, enough, hits
 from support.features import features
 
 from pandas_dp.aggregates.base import WHOLE, Terms, noise_of
-from pandas_dp.aggregates.cross_tables import SumOf
+from pandas_dp.aggregates.distinct import SumOf
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.rotated import at_ends, half_width, known, mean_of_two, threshold
 from pandas_dp.aggregates.shared_moments import RotatedMean

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from fractions import Fraction as F
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from support.coverage import enough
 from support.frames import protected
 from support.questions import KEYS, middle, table
@@ -15,8 +17,13 @@ from support.questions import KEYS, middle, table
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.aggregates.block_sizes import Sizes
 from pandas_dp.aggregates.blocks import combined, look_at
+from pandas_dp.aggregates.distinct import Proportions, SumOf
+from pandas_dp.aggregates.rotated import threshold
 from pandas_dp.aggregates.sample_and_aggregate import GroupsOfBlocks, GroupsOfFunction
 from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Exact
+from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockResults
@@ -204,7 +211,102 @@ def test_an_interval_with_empty_blocks_taken_out_is_that_of_all_blocks_seen_thro
     assert found.notes[-1] == told
 
 
+# ------------------------------------------------------------------------------------------------ shares of few rows
+def wards() -> pd.DataFrame:
+    return pd.DataFrame({"ward": ["a", "b"] * 500, "sex": ["f", "m", "m", "m"] * 250})
+
+
+SHARED = {"ward": ["a", "b", "empty"], "sex": ["f", "m"]}
+
+
+def test_shares_of_a_row_without_rows_have_no_value():
+    """Printed were 1.00000 and 0.00000. At this price an empty row shows a number with less than 1e-9."""
+    df = protected(wards(), epsilon=10**6)
+    table = df.dp(epsilon=40).crosstab("ward", "sex", keys=SHARED, normalize="index")
+    assert table.loc[["a", "b"]].notna().all(axis=None)
+    assert table.loc["empty"].isna().all()
+    assert "\n  no value where a group has too few rows: " in repr(table)
+    assert table.interval()["f"].loc["empty"].tolist() == [0, 1]
+    over_all = df.dp(epsilon=40).crosstab("ward", "sex", keys=SHARED, normalize="all")
+    assert over_all.notna().all(axis=None)
+    assert "too few" not in repr(over_all)
+    of_columns = df.dp(epsilon=40).crosstab("sex", "ward", keys=SHARED, normalize="columns", margins=True)
+    assert of_columns["empty"].isna().all()
+    assert of_columns[["a", "b", "All"]].notna().all(axis=None)
+
+
+def test_shares_of_no_rows_have_no_value():
+    df = protected(wards(), epsilon=10**6)
+    none = df.dp.query("ward == 'c'").dp(epsilon=40)
+    for answer in (
+        none.value_counts("sex", keys=["f", "m"], normalize=True),
+        none.crosstab("ward", "sex", keys=SHARED, normalize=True),
+    ):
+        assert np.isnan(answer.to_numpy()).all()
+        assert "\n  too few rows for a value: " in repr(answer)
+        ends = answer.interval().to_numpy()
+        assert set(ends.ravel()) == {0.0, 1.0}
+    some = df.dp(epsilon=40).value_counts("sex", keys=["f", "m"], normalize=True)
+    assert some.notna().all()
+    assert "too few" not in repr(some)
+
+
+def test_covariances_lines_and_cumulated_shares_of_no_rows_have_no_value():
+    """At this price no rows show a number with less than 1e-9."""
+    df = protected(table(), epsilon=10**6)
+    none, some = df.dp.query("cost > 10 ** 6").dp(epsilon=40), df.dp(epsilon=40)
+    bounds = {"cost": (0, 100), "age": (0, 120)}
+    for ask in (
+        lambda d: d.cov(["cost", "age"], bounds=bounds),
+        lambda d: d.corr(["cost", "age"], bounds=bounds),
+        lambda d: d.linear_regression("cost", ["age"], bounds=bounds),
+        lambda d: d.ecdf("cost", bins=[0, 10, 50, 101]),
+    ):
+        empty, full = ask(none), ask(some)
+        assert full.notna().all(axis=None)
+        assert "too few rows" not in repr(full)
+        values = empty.iloc[1:-1] if getattr(empty, "name", None) == "ecdf" else empty
+        assert values.isna().all(axis=None)
+        assert "\n  too few rows for a value: " in repr(empty)
+    assert none.ecdf("cost", bins=[0, 101]).tolist() == [0, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [DiscreteLaplace(F(1, 5)), DiscreteLaplace(F(4)), DiscreteGaussian(F(25))], ids=str)
+@pytest.mark.parametrize("cells", [2, 3, 20])
+def test_shares_of_few_rows_that_are_shown_hold(noise, cells):
+    """Of no rows shares are shown with 1 %; with few, 5 % of those that are shown miss; refused by chance with 1e-6."""
+    draws, least = 1500, threshold(SumOf(noise, cells), 1)
+    for rows, share in product((0, int(least / 2) + 1, int(least) + 1, int(2 * least)), (0, 0.5)):
+        first = round(share * rows)
+        noisy = np.array(noise.draw(Exact([first, *[0] * (cells - 2), rows - first] * draws))).reshape(draws, cells)
+        shown = [one for one in (Proportions(noise, tuple(row)) for row in noisy.tolist()) if one.known]
+        if rows == 0:
+            assert stats.binom.sf(len(shown) - 1, draws, 0.01) > 1e-7
+            continue
+        missed = 0
+        for one in shown:
+            value = pd.Series([min(max(count / sum(one.counts), 0), 1) for count in one.counts])
+            lower, upper = one.bounds(value, 0.95)
+            missed += not lower[0] - 1e-9 <= first / rows <= upper[0] + 1e-9
+        assert stats.binom.sf(missed - 1, max(len(shown), 1), 0.055) > 1e-7
+
+
 # ---------------------------------------------------------------------------------------------------- size not asked
+def test_lists_and_groups_that_ask_for_no_size_say_so_too():
+    dp = protected(months(300), epsilon=1000).dp(epsilon=1)
+    for answer in (
+        dp.quantile("cost", [0.1, 0.9], bounds=(0, 9000)),
+        dp.groupby("month", keys=[1, 12])["cost"].median(bounds=(0, 9000), error_bar=False),
+        dp.groupby("month", keys=[1, 12]).mode("month", keys=[1, 12]),
+        dp.top_k("month", 2, keys=[1, 2, 12]),
+    ):
+        assert "; size not asked" in repr(answer)
+        assert "; size not asked" in answer.to_csv()
+    known = dp.groupby("month", keys=[1, 12])["cost"].median(bounds=(0, 9000))
+    assert "size not asked" not in repr(known)
+
+
 def test_what_asks_for_no_size_says_so():
     df = protected(months(30), epsilon=1000)
     dp = df.dp(epsilon=1).query("month == 12")

@@ -84,6 +84,10 @@ REFUSED = [
     (lambda d: d.groupby("sex", keys=["f"])["city"].median(bounds=(0, 1)), r"needs a column of numbers or dates"),
     (lambda d: d.groupby("sex", keys=["f"])["pay"].var(bounds=(0, 1), ddof=2), r"ddof must be 0 or 1"),
     (lambda d: d.groupby("sex", keys=["f"])["when"].std(bounds=("2013", "2014")), r"std\(\) of dates has no meaning"),
+    (
+        lambda d: d.assign(long=lambda t: t["when"] - pd.Timestamp("2013")).groupby("sex", keys=["f"])["long"].std(),
+        r"std\(\) takes numbers, such as the seconds of durations: \.assign\(long=lambda d: d\['long'\]\.dt\.total_seconds",
+    ),
     (lambda d: d.groupby("sex", keys=["f"])["city"].mode(), r"mode\(\) needs the public list of keys"),
     (
         lambda d: d.groupby("sex", keys=["f"])["age"].histogram(),

@@ -226,7 +226,7 @@ def test_regressions_of_a_thousand_rows_have_intervals_that_hold():
 
 
 def test_a_regression_without_interval_says_why_and_what_to_do():
-    table = incomes(50)
+    table = incomes(200)
     table.dp.protect(epsilon=10**6, name=fresh())
     found = table.dp(epsilon=0.5).linear_regression("income", ["age", "educ"], bounds=LIMITS)
     assert found.interval() is None
@@ -239,7 +239,7 @@ def test_a_regression_without_interval_says_why_and_what_to_do():
 
 
 def test_a_plot_shows_what_is_not_known(figures):
-    table = incomes(50)
+    table = incomes(200)
     table.dp.protect(epsilon=10**6, name=fresh())
     asked = table.dp(epsilon=0.5)
     found = asked.linear_regression("income", ["age", "educ"], bounds=LIMITS)

@@ -19,7 +19,8 @@ from support.columns import view
 from support.frames import protected, refused
 
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.keys import FoundCounts, KeyColumn, listed_half_the_time
+from pandas_dp.aggregates.key_selections import listed_half_the_time
+from pandas_dp.aggregates.keys import FoundCounts, KeyColumn
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import OptimalSelection, chance_bounds
 from pandas_dp.core.privacy import Price, PrivacyUnit

@@ -69,7 +69,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
 MEASURED = {  # the others, with their tests
     "aggregates/count.py CountBy.notes": 1,
     "aggregates/moments.py Mean.notes": 1,
-    "aggregates/moments.py none_seen": 1,
+    "aggregates/moments.py few_rows_of": 1,
     "aggregates/private_bounds.py _mean_and_cut": 1,
     "aggregates/units.py RowsPerUnit.answer": 3,
     "release/reconcile.py _notes": 1,

@@ -23,7 +23,8 @@ from pandas_dp.core.mechanisms import key_selection
 from pandas_dp.core.statistics.counts import KeyCounts
 
 ALPHA, SAMPLES, FEW, DELTA, EPSILON = 1e-6, 20_000, 600, 0.05, 1
-NAMES = [(name,) for name in "abcyz"] + list(itertools.product("abz", (1.0, 2.0)))  # of one column, and of two
+OWN = "ABCDEFGHIJKLMNOPQRST"
+NAMES = [(name,) for name in "abcyz" + OWN] + list(itertools.product("abz", (1.0, 2.0)))  # of one column, and of two
 
 pytestmark = pytest.mark.slow
 
@@ -57,6 +58,21 @@ TOGETHER = {
         replaced("two become a common one", APART, several(1, 2, "a", "z"), MIXED, max_rows=2),
     ],
 }
+TWENTY: Rows = [("z", 1.0, key) for key in OWN]  # a unit with so many keys of its own, each of which counts little
+MANY = {
+    ADD_REMOVE: [
+        added("twenty keys of one unit", TWENTY, SOME, max_rows=20),
+        added("a key of one unit", TWENTY[:1], SOME, max_rows=20),
+        added(
+            "keys of others", [("z", 1.0, "a"), ("z", 1.0, "b")], several(1, 30, "a") + several(1, 27, "b"), max_rows=20
+        ),
+    ],
+    REPLACE_ONE: [
+        replaced("ten keys become ten others", TWENTY[:10], TWENTY[10:], SOME, max_rows=20),
+        replaced("one key becomes twenty", several(1, 1, "y"), TWENTY, SOME, max_rows=20),
+    ],
+}
+MANY_CASES = [(relation, pair) for relation in RELATIONS for pair in MANY[relation]]
 CASES = [(relation, pair) for relation in RELATIONS for pair in PAIRS[relation]]
 TOGETHER_CASES = [(relation, pair) for relation in RELATIONS for pair in TOGETHER[relation]]
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
@@ -115,6 +131,21 @@ def test_keys_and_counts_spend_no_more_than_epsilon_and_delta(name, relation, pa
 def test_combinations_spend_no_more_than_epsilon_and_delta(name, relation, pair):
     result = found(pair, relation, name)
     assert not result.violated, str(result)
+
+
+@pytest.mark.parametrize(("relation", "pair"), MANY_CASES, ids=str)
+def test_keys_of_units_with_many_spend_no_more_than_epsilon_and_delta(relation, pair):
+    """By Gaussian noise on what the keys of a unit share: both that they are listed and the noisy sums of shares."""
+    (side, _) = draws(pair, relation, "unique")
+    assert "Gaussian" in next(side.request.recipe()).mechanism.noise.name
+    result = found(pair, relation, "unique")
+    assert not result.violated, str(result)
+
+
+def test_a_unit_that_counts_whole_in_each_of_many_keys_is_caught(monkeypatch):
+    monkeypatch.setattr(np, "sqrt", lambda n: np.full(n.shape, 1 << 20))
+    result = found(MANY[ADD_REMOVE][0], ADD_REMOVE, "unique")
+    assert result.violated, str(result)
 
 
 def test_the_delta_is_used():

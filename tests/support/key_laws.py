@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from scipy import stats
 
 Law = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 """(count, count of the neighbour) -> probabilities of all outcomes of one key under both."""
@@ -32,6 +33,22 @@ def laplace_listing(scale: float, threshold: int) -> Law:
                 continue
             shown = [(1 - p) / (1 + p) * p ** abs(y - n) for y in range(threshold, most)]
             both.append(np.array([1 - tail(p, threshold - n), *shown, tail(p, most - n)]))
+        return both[0], both[1]
+
+    return law
+
+
+@lru_cache(maxsize=64)
+def gaussian_listing(deviation: float, threshold: int) -> Law:
+    """Not listed, listed with a count in each of some steps of a quarter of a deviation, or beyond them."""
+    edges = threshold - 0.5 + deviation * np.arange(21) / 4
+
+    @lru_cache(maxsize=4096)
+    def law(count: int, other: int) -> tuple[np.ndarray, np.ndarray]:
+        both = []
+        for n in (count, other):
+            below = stats.norm.cdf((edges - n) / deviation) if n else np.ones(edges.size)  # no key of no unit exists
+            both.append(np.diff(below, prepend=0, append=1))
         return both[0], both[1]
 
     return law

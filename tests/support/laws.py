@@ -539,7 +539,7 @@ def optimal_law(mechanism: Any, exact: Any) -> Probabilities:
     return combined(each)
 
 
-KEYS = KeySensitivity(1, 1, 1, keys=1, rows=1)
+KEYS = KeySensitivity(1, 1, 1)
 KEY_PAIRS = [(keyed(a), keyed(b)) for a, b in (((0, 3), (1, 3)), ((2, 1), (1, 1)), ((3, 0), (4, 0)), ((0, 0), (0, 1)))]
 THRESHOLD = key_selection.NoisyThreshold.calibrate(laplace.DiscreteLaplace(F(1)), KEYS, F(1, 20))
 OPTIMAL = key_selection.OptimalSelection(F(1), F(1, 20))

@@ -159,8 +159,13 @@ def by_key(before: Any, after: Any, s: Any) -> Iterator[tuple[str, float, float]
     yield from integers([one.get(key, 0) for key in keys] or [0], [two.get(key, 0) for key in keys] or [0], s)
     for more, less in ((one, two), (two, one)):
         alone = [n for key, n in more.items() if key not in less]
-        yield "keys", len(alone), s.keys
-        yield "rows", sum(alone), s.rows
+        for name, convex in (
+            ("keys", float.__bool__),
+            ("rows", float),
+            ("tails", lambda v: 2 ** (9 * v / max(s.linf, 1))),
+        ):
+            together = (sum(n * convex(float(v)) for n, v in content) for content in s.contents)
+            yield name, sum(convex(float(v)) for v in alone), float(max(together))
     yield "touched", sum(one.get(key, 0) != two.get(key, 0) for key in keys), s.touched
 
 
@@ -249,6 +254,7 @@ STATISTICS: dict[type, list[Case]] = {
         Case(key_counts.KeyCounts(("g",)), by_key),
         Case(key_counts.KeyCounts(("g",), "x"), by_key),
         Case(key_counts.KeyCounts(("g",), None, True), by_key),
+        Case(key_counts.KeyCounts(("g",), None, True, True), by_key, {"l1": 0.999, "l2_squared": 0.999}),
     ],
     lattice_counts.LatticeCounts: [Case(RANKS, ranks), Case(BY_GROUP, ranks)],
     revenue.Revenue: [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -44,9 +45,9 @@ class NoisyThreshold:
     under add/remove (A or A' is empty) as under replace-one, whose doubled norms enter the noise, not t. In particular
     law of x (S) <= e^epsilon law of x' (S) + delta. Keys without rows are never looked at and cannot be listed.
 
-    A unit has K = `rows` rows in j <= m = `keys` keys, 1 to c = `linf` in each. q is convex below the threshold, so q(v) is at
-    most the chord q(1) + (v - 1) d, d = (q(c) - q(1)) / (c - 1), and t at most j q(1) + (K - j) d. That is linear in j, and
-    fewer than K / c keys hold fewer rows: the larger of the values at m and at K / c, rounded up, bounds t.
+    q is convex below the threshold and never falls, so t is at most the sum of n q(v) over one of the `contents`, pairs of n
+    keys and the v that each of them counts. Nothing above asks what is counted: of shares, see `KeyCounts`, the L2 norm and
+    so the Gaussian noise are those of units in one key, however many keys a unit is in.
 
     Computed are upper bounds of q, in integers: `lifting` of the noise.
     The order of codes, which may follow the rows, enters nothing: equal noise for each, and what is listed is sorted by key.
@@ -87,28 +88,27 @@ def _in_order(listing: Listing) -> Listing:
 @lru_cache(maxsize=256)
 def _least_threshold(noise: Noise, sensitivity: KeySensitivity, delta: Fraction) -> int:
     """Least threshold, no lower than the rows of one unit in a key, that `_rarely` finds high enough."""
-    low, span = sensitivity.linf - 1, 1
-    while not _rarely(noise, low + span, sensitivity, delta):
+    return least(lambda threshold: _rarely(noise, threshold, sensitivity, delta), sensitivity.linf - 1)
+
+
+def least(fits: Callable[[int], bool], above: int = 0) -> int:
+    """Least number above another that fits, for all tests that stay true once they are."""
+    span = 1
+    while not fits(above + span):
         span *= 2
-    high = low + span
+    low, high = above + span // 2, above + span
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _rarely(noise, middle, sensitivity, delta) else (middle, high)
+        low, high = (low, middle) if fits(middle) else (middle, high)
     return high
 
 
 def _rarely(noise: Noise, threshold: int, sensitivity: KeySensitivity, delta: Fraction) -> bool:
     """Whether keys of one unit are listed with probability at most delta: for all inputs a True is true."""
-    keys, rows, most = sensitivity.keys, sensitivity.rows, sensitivity.linf
-    bits = int(keys / delta).bit_length() + WORD
-    full, single = (noise.lifting(threshold - count, bits) for count in (most, 1))
-    if most == 1:
-        return keys * full <= delta
-    for j in {keys, -(-rows // most)}:
-        heavy = Fraction(rows - j, most - 1)  # keys of c rows; j - heavy have one: neither is negative
-        if heavy * full + (j - heavy) * single > delta:
-            return False
-    return True
+    bits = int(sensitivity.touched / delta).bit_length() + WORD
+    counts = {count for content in sensitivity.contents for _, count in content}
+    chance = {count: noise.lifting(threshold - count, bits) for count in counts}
+    return all(sum(keys * chance[count] for keys, count in content) <= delta for content in sensitivity.contents)
 
 
 @dataclass(frozen=True)
@@ -195,13 +195,7 @@ def switch(epsilon: Fraction, delta: Fraction) -> int:
 
     Here x = e^(-n epsilon) and y = e^(-epsilon), transcendental: the two sides are never equal.
     """
-    low, high = 0, 1
-    while not _past(epsilon, delta, high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _past(epsilon, delta, middle) else (middle, high)
-    return high
+    return least(lambda n: _past(epsilon, delta, n))
 
 
 def _past(epsilon: Fraction, delta: Fraction, n: int) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,9 @@ from pandas_dp.core.bounding import bound_parts
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition, code_counts
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
+
+Contents = tuple[tuple[tuple[Fraction | int, int], ...], ...]
+WHOLE = 1 << 20  # what a unit in one key counts there, where units share theirs
 
 
 @dataclass(frozen=True)
@@ -117,13 +122,13 @@ class KeySensitivity(Sensitivity):
 
     Attributes
     ----------
-    keys, rows : int
-        One unit has at most `rows` rows (or units) in at most `keys` keys, at most `linf` in each. `touched` counts the keys of
+    contents : Contents
+        What the keys that one unit alone holds count, as numbers of keys and the count of each: for all q that are convex
+        and never fall up to `linf`, the sum of q over such keys is at most that over one of these. `touched` counts the keys of
         both neighbours.
     """
 
-    keys: int = 1
-    rows: int = 1
+    contents: Contents = (((1, 1),),)
 
 
 @dataclass(frozen=True)
@@ -139,38 +144,55 @@ class KeyCounts:
         Count rows with a value in this column only.
     distinct : bool
         Count units instead of rows.
+    shared : bool
+        Of these, let a unit in i keys count `WHOLE` / sqrt(i) in each, cut to an integer, so that its L2 norm is that of a unit
+        in one. Source: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin 2020.
 
     Notes
     -----
     A row has one combination or none, whatever other rows hold, so combinations are keys like any others. By unit k rows, m
     keys and c rows a key count, as by listed part, or at most min(m, k) keys where units are counted. With
     j = min(m, k) a unit's contribution is a non-negative vector with at most j entries, none above min(c, k) (1 for units),
-    of L1 norm at most min(k, m c) (j) and squared L2 norm at most `PrivacyUnit.squared_rows_in_parts` (j). Add/remove: the
+    of L1 norm at most min(k, m c) (j) and squared L2 norm at most `PrivacyUnit.squared_rows_in_parts` (j). Of shares,
+    w(i) = floor(WHOLE / sqrt(i)) in each of i <= j keys, none is above WHOLE, the L1 norm is an integer and at most
+    WHOLE sqrt(j), and the squared L2 norm i w(i)^2 at most WHOLE^2. Add/remove: the
     change is that vector. Replace-one: it is v' - v with both non-negative, so L1 and squared L2 norm at most double, no
     entry moves by more than before, and up to j keys lose rows while up to j others gain some.
     A unit's rows are chosen from its own rows alone, so neighbours can be coupled to choose alike for all other units: the
-    bounds hold for each choice, hence a mechanism that keeps (epsilon, delta) for them keeps it for the mixture.
+    bounds hold for each choice, hence a mechanism that keeps (epsilon, delta) for them keeps it for the mixture. What a share
+    is, too, follows from the unit's own rows that count.
+
+    *Contents.* Of rows: K = min(k, m c) lie in i <= j keys, 1 to c in each. q is at most its chord q(1) + (v - 1) d,
+    d = (q(c) - q(1)) / (c - 1), so their sum is at most i q(1) + (K - i) d. That is linear in i, and fewer than K / c keys hold
+    fewer rows: the larger of the values at j and at K / c, rounded up, bounds it. Of shares: where p <= i < 2 p, at most
+    min(2 p - 1, j) keys count w(p) at most each.
     """
 
     columns: tuple[str | Partition, ...]
     counted: str | None = None
     distinct: bool = False
+    shared: bool = False
 
     def sensitivity(self, unit: PrivacyUnit) -> KeySensitivity:
         """See the class notes."""
+        unit = replace(unit, rows_per_group=1) if self.distinct else unit
         sides, keys = 1 if unit.add_remove else 2, min(unit.groups, unit.rows)
         l1, squared, most = unit.rows_in_parts, unit.squared_rows_in_parts, min(unit.rows_per_group, unit.rows)
-        if self.distinct:
-            l1, squared, most = keys, keys, 1
-        return KeySensitivity(sides * l1, sides * squared, most, touched=sides * keys, keys=keys, rows=l1)
+        contents: Contents = (((keys, 1),),)
+        if self.shared:
+            powers = [1 << i for i in range(keys.bit_length())]
+            contents = tuple(((min(2 * p - 1, keys), math.isqrt(WHOLE**2 // p)),) for p in powers)
+            l1, squared, most = math.isqrt(WHOLE**2 * keys), WHOLE**2, WHOLE
+        elif most > 1:  # some keys of c rows, and others of one
+            heavy = {i: Fraction(l1 - i, most - 1) for i in (keys, -(-l1 // most))}
+            contents = tuple(((n, most), (i - n, 1)) for i, n in heavy.items())
+        return KeySensitivity(sides * l1, sides * squared, most, touched=sides * keys, contents=contents)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Positive counts, and what their keys are: (list of int, positions -> list of keys)."""
         codes, count, names = view.combinations(self.columns)
-        kept = codes >= 0
-        if self.counted is not None:
-            present = view.present(self.counted)
-            kept &= True if present is None else present
+        present, shares = None if self.counted is None else view.present(self.counted), None
+        kept = codes >= 0 if present is None else (codes >= 0) & present
         if unit.column is None:
             parts = codes[kept]
         else:
@@ -179,9 +201,13 @@ class KeyCounts:
             owner, parts = units[rows], codes[rows]  # shape (rows with unit and key,)
             if self.distinct:
                 owner, parts = np.divmod(bounding.different(owner * count + parts), max(count, 1))  # shape (pairs,)
-                parts = parts[bounding.keep_at_most(owner, owners, min(unit.groups, unit.rows))]
+                chosen = bounding.keep_at_most(owner, owners, min(unit.groups, unit.rows))
+                owner, parts = owner[chosen], parts[chosen]
             else:
                 parts = parts[bounding.bound_parts(owner, owners, parts.astype(np.intp), count, unit)]
-        counts = np.bincount(parts, minlength=1)
+        if self.shared:  # exact: floats round roots of integers to 2**40 by less than what tells their floors apart
+            of = np.ones(parts.size, dtype=np.int64) if unit.column is None else np.bincount(owner)[owner]
+            shares = np.floor(np.sqrt(WHOLE**2 // of))
+        counts = np.bincount(parts, shares, minlength=1).astype(np.int64)  # of shares exact below 2**33 units
         found = np.flatnonzero(counts)  # shape (keys that are there,)
         return Exact((counts[found].tolist(), lambda places: names(found[places])))

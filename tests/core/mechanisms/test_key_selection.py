@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement, pairwise, product
 import numpy as np
 import pytest
 from support.coupling import first_of_each
-from support.key_laws import chance_listing, laplace_listing, least_delta
+from support.key_laws import chance_listing, gaussian_listing, laplace_listing, least_delta
 from support.views import table
 
 from pandas_dp.core import bounding
@@ -26,7 +26,7 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import GaussianLoss, LaplaceLoss, NeighboringRelation, PrivacyUnit, PureLoss, Sensitivity
 from pandas_dp.core.randomness import Bits, Lazy
 from pandas_dp.core.samplers.scalar import exp_bounds
-from pandas_dp.core.statistics.counts import KeyCounts, KeySensitivity
+from pandas_dp.core.statistics.counts import WHOLE, KeyCounts, KeySensitivity
 
 AR, RO = NeighboringRelation.ADD_REMOVE, NeighboringRelation.REPLACE_ONE
 UNITS = [(1, 1, 1), (2, 2, 1), (2, 1, 2), (2, 2, 2), (3, 2, 2)]  # k, m, c
@@ -125,7 +125,8 @@ def test_a_threshold_that_is_too_low_is_refused():
 
 def test_losses():
     sensitivity = KeyCounts(("g",)).sensitivity(unit_of((10, 4, 3), RO))
-    assert sensitivity == KeySensitivity(20, 2 * (9 * 3 + 1), 3, touched=8, keys=4, rows=10)
+    heavy = ((3, 3), (1, 1))  # three keys of three rows and one of one, whichever end of the line is looked at
+    assert sensitivity == KeySensitivity(20, 2 * (9 * 3 + 1), 3, touched=8, contents=(heavy,))
     loss = laplace(KeyCounts(("g",)), unit_of((10, 4, 3), RO), Fraction(1, 2), Fraction(1, 100)).loss(sensitivity)
     assert loss.parts == ((LaplaceLoss(Fraction(1, 2), steps=20), 1),)
     noise = DiscreteGaussian.calibrate(sensitivity, Fraction(1), Fraction(1, 1000), None)
@@ -133,7 +134,7 @@ def test_losses():
     assert isinstance(loss.parts[0][0], GaussianLoss)
     assert loss.delta == Fraction(1, 50)
     units = KeyCounts(("g",), distinct=True).sensitivity(unit_of((10, 4, 3), RO))
-    assert units == KeySensitivity(8, 8, 1, touched=8, keys=4, rows=4)
+    assert units == KeySensitivity(8, 8, 1, touched=8, contents=(((4, 1),),))
     loss = OptimalSelection(Fraction(1, 16), Fraction(1, 800)).loss(units)
     assert loss.parts == ((PureLoss(Fraction(1, 16)), 8),)
     assert (loss.epsilon, loss.delta) == (Fraction(1, 2), Fraction(1, 100))
@@ -227,6 +228,71 @@ def test_twins_of_the_threshold_are_caught(relation, coupled):
         small = laplace(KeyCounts(("g",)), unit_of((1, 1, 1), AR), Fraction(1), Fraction(1, 1000))
         law = laplace_listing(float(small.noise.scale), small.threshold)
         assert least_delta([20, 20], [21, 19], law, 1.0) > 1 / 1000 + ROUNDING  # a row moves from one key to another
+
+
+# ---------------------------------------------------------------------------------------------- keys that share a unit
+SHARES = KeyCounts(("g",), distinct=True, shared=True)
+MANY = PrivacyUnit("u", 40, 40, 1)
+
+
+def gaussian(statistic, unit, epsilon, delta):
+    sensitivity = statistic.sensitivity(unit)
+    noise = DiscreteGaussian.calibrate(sensitivity, epsilon, delta / 2, None)
+    return NoisyThreshold.calibrate(noise, sensitivity, delta / 2)
+
+
+def normal_listing(selection):
+    return gaussian_listing(selection.noise.standard_deviation, selection.threshold)
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("columns", [("g",), ("x", "g")], ids=len)
+@pytest.mark.parametrize("price", PRICES, ids=str)
+@pytest.mark.parametrize("bounds", UNITS)
+@pytest.mark.parametrize("relation", [AR, RO])
+def test_keys_and_shares_keep_epsilon_and_delta(relation, bounds, price, columns, coupled):
+    """Noisy counts are told in steps of a quarter of a deviation; that is all the sum over outcomes leaves out."""
+    statistic = KeyCounts(columns, distinct=True, shared=True)
+    law = normal_listing(gaussian(statistic, unit_of(bounds, relation), *price))
+    assert worst(statistic, bounds, relation, price[0], law) <= price[1] + ROUNDING
+
+
+@pytest.mark.parametrize("held", range(1, 41))
+def test_however_many_keys_a_unit_has_any_of_them_is_listed_with_probability_at_most_delta(held):
+    """Of 40 that may count it nearly is; not by the twin that knows one key alone."""
+    delta = Fraction(1, 20)
+    right = gaussian(SHARES, MANY, Fraction(1), delta)
+    one = gaussian(SHARES, PrivacyUnit("u"), Fraction(1), delta)
+
+    def spent(selection):
+        (chance,) = {normal_listing(selection)(0, n)[1][1:].sum() for n in shares_of_one(held)}
+        return held * chance
+
+    assert spent(right) <= delta / 2
+    if held == 40:
+        assert spent(right) > 0.85 * delta / 2
+    if held > 1:
+        assert spent(one) > delta / 2
+
+
+def shares_of_one(held):
+    counts = counts_of(SHARES, [(9, f"k{i:02d}", 0) for i in range(held)], MANY)
+    return [*counts.values()]
+
+
+@pytest.mark.parametrize("relation", [AR, RO])
+def test_a_unit_that_counts_whole_in_each_of_its_keys_is_caught(relation):
+    """It has two, which others hold as well, and leaves two others for them under replace_one."""
+    epsilon, delta = PRICES[0]
+    selection = gaussian(SHARES, unit_of((2, 2, 1), relation), epsilon, delta)
+    law, n = normal_listing(selection), selection.threshold + 3 * WHOLE
+
+    def spent(share):
+        one, two = [n + share, n + share], [n, n]
+        return least_delta(one + two, two + one, law, 1.0) if relation is RO else least_delta(one, two, law, 1.0)
+
+    assert 0.3 * delta < spent(math.isqrt(WHOLE**2 // 2)) <= delta
+    assert spent(WHOLE) > delta
 
 
 # --------------------------------------------------------------------------------------------------- the optimal rule

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from support.views import table
 from pandas_dp.core import bounding
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.counts import KeyCounts
+from pandas_dp.core.statistics.counts import WHOLE, KeyCounts
 
 ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", "e", None]), st.sampled_from([None, 1, 2]))
 UNITS = st.lists(ROWS, max_size=6)
@@ -21,12 +23,15 @@ STATISTICS = [
     KeyCounts(("g",)),
     KeyCounts(("g",), "x"),
     KeyCounts(("g",), distinct=True),
+    KeyCounts(("g",), distinct=True, shared=True),
     KeyCounts(("g", "x")),
     KeyCounts(("x", "g", "u"), "x"),
     KeyCounts(("g", "x"), distinct=True),
+    KeyCounts(("g", "x"), distinct=True, shared=True),
     KeyCounts((Keys("g", ("a", "c"), other=True), "x")),
     KeyCounts(("g", Bins("x", (0, 2))), distinct=True),
 ]
+CONVEX = [lambda v, c: 1.0, lambda v, c: v / c, lambda v, c: math.exp(v / c), lambda v, c: math.exp(9 * (v / c - 1))]
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +56,10 @@ def check(statistic: KeyCounts, before: list[tuple], after: list[tuple], unit: P
     assert max(map(abs, moved), default=0) <= stated.linf
     assert sum(d != 0 for d in moved) <= stated.touched
     for alone in ([two[key] for key in two.keys() - one.keys()], [one[key] for key in one.keys() - two.keys()]):
-        assert len(alone) <= stated.keys
-        assert sum(alone) <= stated.rows
         assert max(alone, default=0) <= stated.linf
+        for q in CONVEX:
+            together = max(sum(n * q(v, stated.linf) for n, v in content) for content in stated.contents)
+            assert sum(q(v, stated.linf) for v in alone) <= together * (1 + 1e-12)
 
 
 @settings(max_examples=300, deadline=None)
@@ -87,14 +93,33 @@ def test_the_bounds_are_reached():
     unit = PrivacyUnit("u", 5, 3, 2, NeighboringRelation.REPLACE_ONE)
     before = [(9, key, 1) for key in "aabbc"]
     after = [(9, key, 1) for key in "ddeef"]
-    for statistic, l1, squared, keys, rows in [(KeyCounts(("g",)), 10, 18, 3, 5), (STATISTICS[2], 6, 6, 3, 3)]:
+    for statistic, l1, squared, contents in [
+        (KeyCounts(("g",)), 10, 18, (((2, 2), (1, 1)),)),
+        (KeyCounts(("g",), distinct=True), 6, 6, (((3, 1),),)),
+    ]:
         one, two = (counts_of(statistic, table_, unit) for table_ in (before, after))
         stated = statistic.sensitivity(unit)
         assert sum(one.values()) + sum(two.values()) == l1 == stated.l1
         assert sum(n * n for n in (*one.values(), *two.values())) == squared == stated.l2_squared
-        assert len(one) == keys == stated.keys
-        assert sum(one.values()) == rows == stated.rows
+        assert stated.contents == contents
+        assert sorted(one.values()) == sorted(v for n, v in contents[0] for _ in range(n))
         assert max(one.values()) == stated.linf
+
+
+def test_units_share_what_they_count():
+    """The L2 norm is that of a unit in one key, whatever their number, up to what is cut to integers; likewise of rows."""
+    for m in (1, 2, 3, 5, 40):
+        rows = [(9, f"k{i:02d}", 1) for i in range(m)]
+        unit, shares = PrivacyUnit("u", 40, 40, 1), KeyCounts(("g",), distinct=True, shared=True)
+        counts = counts_of(shares, [*rows, (8, "k00", 1), *rows], unit)
+        w, stated = math.isqrt(WHOLE**2 // m), shares.sensitivity(unit)
+        assert counts.pop("k00") == w + WHOLE
+        assert set(counts.values()) <= {w}
+        assert stated.l2_squared * (1 - 1e-5) <= m * w**2 <= stated.l2_squared == WHOLE**2
+        if m == 40:
+            assert stated.l1 * (1 - 1e-5) <= m * w <= stated.l1
+    assert counts_of(shares, [(8, "a", 1), (9, "a", 1)], PrivacyUnit()) == {"a": 2 * WHOLE}
+    assert shares.sensitivity(PrivacyUnit()).linf == WHOLE
 
 
 def test_combinations_reach_the_bounds_too():
