@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 20  # of other budgets
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
-KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for"}
+KINDS = {"open": "opened", "amend": "terms replaced", "adopt": "vouched for"}
 OVER = (
     "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, so "
     "nothing more is answered; what holds instead is said above."

@@ -229,7 +229,7 @@ def _of_entries(entries: list[LedgerEntry]) -> Iterator[tuple[str, str]]:
         count = "One table was" if len(vouched) == 1 else f"{len(vouched):,} tables were"
         yield _warning("vouched", count=count, reasons="; ".join(vouched))
     yield from (_warning(entry.kind, entry=entry) for entry in entries if entry.kind in ("claim", "carried", "outside"))
-    if any(entry.kind == "amend" for entry in entries):
+    if any(entry.kind == "amend" and entry.query.startswith("extend: ") for entry in entries):
         yield _warning("raised")
 
 

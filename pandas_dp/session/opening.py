@@ -66,9 +66,8 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
         raise ArgumentTypeError("unit must be the name of a column: unit='patient_id'")
     if max_rows is None:
         raise ArgumentTypeError(
-            f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); where you know none, ask on a small budget "
-            f"first: protect(epsilon=0.1, unit={unit!r}, max_rows=1, name='rows'), df.dp(epsilon=0.1).rows_per_unit(), to "
-            "which max_rows does nothing, then df.dp.session.close() and protect again; the two budgets add up"
+            f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); if you do not know one, max_rows='private' "
+            "finds it for a twentieth of the total"
         )
     k = positive_int(max_rows, "max_rows")
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)

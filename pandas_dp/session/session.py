@@ -222,9 +222,13 @@ class Session:
         old = self.budget
         budget = extended(old, to, to_delta, reason, self._ledger.entries(self.name), part=self._whole is not None)
         if budget != old:
-            self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
-            self._rule = self._ledger.rule(self.name)
+            self._amend(budget, self.unit, f"extend: {reason}")
         return self
+
+    def _amend(self, budget: Budget, unit: PrivacyUnit, why: str) -> None:
+        """Go on with another total, or with another bound on the rows of a unit, on record."""
+        self._ledger.amend(self.name, budget, unit, why)
+        self._settle(unit)
 
     def close(self) -> None:
         """End the session and its streams: it answers nothing more and lets go of its tables. The ledger stays.

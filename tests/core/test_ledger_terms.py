@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from fractions import Fraction as F
 
 import pytest
@@ -180,8 +181,25 @@ def test_a_total_may_fall_to_what_is_spent_and_no_further(ledger):
         ledger.amend("data", Budget.of(F("0.4")), UNIT, "too little")
     with pytest.raises(LedgerError, match="unit='patient_id', not None"):
         ledger.amend("data", ONE, PrivacyUnit(), "another unit")
+    with pytest.raises(LedgerError, match="neighbors='add_remove', not 'replace_one'"):
+        ledger.amend("data", ONE, replace(UNIT, relation=NeighboringRelation.REPLACE_ONE), "another relation")
     assert ledger.entries("data") == before
     assert ledger.budget("data")[0] == Budget.of(F("0.5"))
+
+
+def test_another_bound_on_the_rows_of_a_unit_is_put_on_record(ledger):
+    """Who still has the one before is told so, not answered."""
+    ledger.open("data", ONE, UNIT)
+    ask(ledger, "0.5")
+    more = replace(UNIT, rows=UNIT.rows + 1)
+    ledger.amend("data", ONE, more, "max_rows found")
+    assert ledger.budget("data") == (ONE, more)
+    with pytest.raises(LedgerError, match="terms of this budget were replaced"):
+        ask(ledger, "0.1")
+    ledger.reserve("data", None, "q", "p", pure("0.5"), more)
+    with pytest.raises(BudgetExceededError):
+        ledger.reserve("data", None, "q", "p", pure("0.1"), more)
+    ledger.verify()
 
 
 def test_a_pure_budget_that_becomes_hybrid_counts_its_past_divergences(ledger):
