@@ -241,11 +241,6 @@ class Aggregate(ABC):
     buying = ""  # of a single number without interval: what buys one, and whether nothing says how many rows there are
 
     @property
-    def totals(self) -> bool:
-        """Whether it counts or sums rows, so that each row left out makes the answer smaller."""
-        return False
-
-    @property
     def sums(self) -> bool:
         """Whether it sums values, of which a unit has one total, whatever rows it is of."""
         return False
@@ -305,7 +300,7 @@ class Aggregate(ABC):
 
 
 def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
-    """Say what no answer counts where units own several rows: a public fact, and a caution beside totals."""
+    """Say what no answer counts where units own several rows: a public fact."""
     if unit.column is None:
         return ()
     who, most, notes = repr(unit.column), "1 row" if unit.rows == 1 else f"{unit.rows:,} rows", []
@@ -318,7 +313,7 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
         notes.append(f"all rows of each {who} count, {asked.in_blocks.format(unit.groups)}; {rest}")
     if asked.keeps_rows:
         notes.append(f"at most {most} of each {who} count; {rest}")
-    return tuple(map(Caution, notes)) if asked.totals else tuple(notes)
+    return tuple(map(Caution, notes))
 
 
 def once(plan: Callable[[A, Terms], T]) -> Callable[[A, Terms], T]:

@@ -30,7 +30,6 @@ class Count(Counts):
 
     column: str | None = None
 
-    totals = True
     counts_rows = True
     each = ""
 
@@ -87,7 +86,6 @@ class CountBy(Counts):
     name: str | None = None
     sort: bool = False
 
-    totals = True
     counts_rows = True
 
     def look(self, terms: Terms) -> Measurement:

@@ -156,11 +156,6 @@ class CrossTable(SingleLook):
         return repr(self.question)
 
     @property
-    def totals(self) -> bool:
-        """As its question; of shares both parts lack what is left out."""
-        return self.question.totals and self.normalize is None
-
-    @property
     def sums(self) -> bool:
         """As its question."""
         return self.question.sums

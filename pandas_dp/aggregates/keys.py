@@ -109,7 +109,6 @@ class FoundCounts(SingleLook):
     name: str = "count"
     sort: bool = True
 
-    totals = True
     version = 2
 
     def look(self, terms: Terms) -> Measurement:
@@ -172,7 +171,6 @@ class FoundTop(FoundCounts):
 
     k: int | None = None
 
-    totals = False
     without_interval = "every key is one of the data, and value_counts at this price shows the noisy counts"
 
     def answer(self, listing: Any, look: Measurement, terms: Terms) -> Answer:
@@ -238,11 +236,6 @@ class ByFoundKey(Aggregate):
     def version(self) -> int:  # type: ignore[override]
         """As its question."""
         return self.question.version
-
-    @property
-    def totals(self) -> bool:
-        """As its question."""
-        return self.question.totals
 
     @property
     def sums(self) -> bool:
@@ -354,7 +347,7 @@ def chances(look: Measurement, unit: PrivacyUnit) -> tuple[str, ...]:
         return ()
     half = listed_half_the_time(look.mechanism)
     of = "rows" if unit.column is None else f"different {unit.column!r}"
-    return (f"a key of {half:,} {of} is listed with probability 1/2, rarer keys less often; {RARE}",)
+    return (Caution(f"a key of {half:,} {of} is listed with probability 1/2, rarer keys less often; {RARE}"),)
 
 
 def listed_half_the_time(selection: OptimalSelection) -> int:

@@ -241,7 +241,6 @@ class Sum(SingleLook):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
-    totals = True
     sums = True
     own_unit = True
 
