@@ -512,6 +512,10 @@ class Accessor(RowSteps[pd.DataFrame]):
             "rows are chosen by df.dp.query('age >= 65')"
         )
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Say how a column is made."""
+        raise ArgumentTypeError("a new column is made by a step: df.dp.assign(minor=lambda d: d.age < 18)")
+
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""
         session = self.session

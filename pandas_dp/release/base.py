@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -94,6 +94,7 @@ ROWS_FROM = {  # by lineage
 BESIDE = ("population_lower", "population_upper")  # columns of the ends for the population
 OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: population)"), (" of the noise", "")
 NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
+ENDS = ("lower", "upper", "error", "ci", "conf_int", "std_error", "stderr")  # what others call an error bar
 STORED = "answered before: costs nothing now"
 HIGHEST_LEVEL = 1 - 1e-12
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
@@ -139,6 +140,16 @@ class Release:
         # past pandas' own attribute handling, which would take a name for a column
         object.__setattr__(self, "_released", value)
         object.__setattr__(self, "_provenance", provenance)
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say where an error bar is found, for a name that others give it."""
+            try:
+                return super().__getattr__(name)  # a label of pandas
+            except AttributeError:
+                told = ": an error bar is .interval(), and .table() shows it" if name in ENDS else ""
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{told}") from None
 
     @property
     def value(self) -> Any:
