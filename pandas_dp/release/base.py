@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ from pandas_dp.facts.public_only import comparable
 from pandas_dp.release.along import population_of
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
+from pandas_dp.release.other_names import ErrorBarNames
 from pandas_dp.release.plots import PLOT, Column, Curve, draw
 from pandas_dp.release.summary import jsonable
 from pandas_dp.release.text import describe, legible, named, protected
@@ -94,7 +95,6 @@ ROWS_FROM = {  # by lineage
 BESIDE = ("population_lower", "population_upper")  # columns of the ends for the population
 OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: population)"), (" of the noise", "")
 NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
-ENDS = ("lower", "upper", "error", "ci", "conf_int", "std_error", "stderr")  # what others call an error bar
 STORED = "answered before: costs nothing now"
 HIGHEST_LEVEL = 1 - 1e-12
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
@@ -114,7 +114,7 @@ def checked_level(level: float) -> float:
     return float(level)
 
 
-class Release:
+class Release(ErrorBarNames):
     """What every release has beside its value.
 
     Intervals are for the noiseless statistic unless that of the population is asked for; those of a vector hold for each
@@ -140,16 +140,6 @@ class Release:
         # past pandas' own attribute handling, which would take a name for a column
         object.__setattr__(self, "_released", value)
         object.__setattr__(self, "_provenance", provenance)
-
-    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
-
-        def __getattr__(self, name):
-            """Say where an error bar is found, for a name that others give it."""
-            try:
-                return super().__getattr__(name)  # a label of pandas
-            except AttributeError:
-                told = ": an error bar is .interval(), and .table() shows it" if name in ENDS else ""
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{told}") from None
 
     @property
     def value(self) -> Any:
