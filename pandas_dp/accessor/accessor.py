@@ -333,7 +333,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             both = "one total, epsilon= or rho=" if rho is not None else "the total"
             raise ArgumentTypeError(f"protect needs {both}: df.dp.protect(epsilon=3)")
         if rho is not None and plan is not None:
-            raise ArgumentTypeError("a plan is one of epsilons: df.dp.protect(epsilon=3, delta=1e-6, plan={0.1: 4})")
+            raise ArgumentTypeError("a plan needs a total epsilon: df.dp.protect(epsilon=3, delta=1e-6, plan={0.1: 4})")
         total = (
             opening.total(epsilon, delta, delta_reserved, accountant, plan)
             if rho is None

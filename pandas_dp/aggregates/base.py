@@ -209,7 +209,7 @@ BAR_SHARE = Fraction(
     2, 5
 )  # of the price, where an error bar is bought: with 1 / 2 medians of incomes err 3 times as much
 BAR_NOTE = "two fifths of the price pay for the error bar"
-NO_SIZE = "; size not asked"
+NO_SIZE = "; row count not included"
 ERROR_BAR = "; error_bar=True buys an interval in values"
 
 

@@ -99,7 +99,7 @@ class RowsPerUnit(Counts):
         sums = np.maximum.accumulate(np.cumsum([0.0, *noisy])[1:].clip(0))  # shape (bins,); shares never fall
         shares = sums[:-1] / sums[-1]
         said = ", ".join(f"{edge:,}: {100 * share:.0f} %" for edge, share in zip(self.edges, shares, strict=True))
-        return f"units that keep all their rows, about, by max_rows: {said}"
+        return f"share of units that keep all rows, by max_rows: {said}"
 
     def _suggested(self, noisy: Noisy, noise: Noise) -> str:
         """The least bound under which 95 % of the units keep all rows for sure, from the noisy counts and their noise alone.

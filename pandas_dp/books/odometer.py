@@ -109,7 +109,7 @@ def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str 
     }
     typed = ", ".join(f"{term}={text}" for term, text in terms.items() if text)
     known = show(three_digits(_proved(rule, state)[0], ROUND_CEILING))
-    return f"df.dp.protect({typed})  # goes on: {known} of {show(budget.epsilon)} spent"
+    return f"df.dp.protect({typed})  # continues: {known} of {show(budget.epsilon)} spent"
 
 
 def is_over(rule: Filter, state: State) -> bool:

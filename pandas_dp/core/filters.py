@@ -87,8 +87,8 @@ class PureFilter:
 
     order: Fraction | None = None
     _no_delta = (
-        "with delta=0 there is no Gaussian noise and no key discovery: list keys=, leave out delta= and rho= "
-        "({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
+        "this budget has no delta, so there is no Gaussian noise and no key discovery: list keys= and leave out delta= and "
+        "rho= ({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
     )
 
     def __init__(self, budget: Budget) -> None:
@@ -253,10 +253,10 @@ class RenyiFilter:
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""
         left = self.by_sum(state)
-        by_sum = "" if left is None else _tell("epsilon", left) + " added up or "
+        by_sum = "" if left is None else _tell("epsilon", left) + " by addition or "
         reserved = self.budget.delta_reserved
         delta = ", " + _tell("delta", reserved - state.delta) + " for finding keys" if reserved else ""
-        better = " (whichever pays more)" if by_sum else ""
+        better = " (whichever allows more)" if by_sum else ""
         return f"{by_sum}{_tell(self.currency, self.limit - state.renyi)}{better}{delta}"
 
     def _largest_epsilon(self, state: State) -> Fraction:

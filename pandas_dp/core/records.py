@@ -302,10 +302,10 @@ def differ(row: Row, budget: Budget, unit: PrivacyUnit, used: bool = True) -> Le
     follow |= {term for term in ("max_groups", "max_rows_per_group") if old[term] == old["max_rows"] != new["max_rows"]}
     terms = [term for term in old | new if old.get(term) != new.get(term) and term not in follow] or ["epsilon"]
     total = "".join(f"{to}={new[term]}, " for to, term in (("to", "epsilon"), ("to_delta", "delta")) if term in terms)
-    way_out = f"of a {'used budget' if used else 'budget that another process opened'} this stays as it is"
+    way_out = f"{'once something was asked' if used else 'since another process opened it'}, this cannot change"
     if row.privacy_unit == unit and total:
         lower = budget.epsilon < known.epsilon or budget.delta < known.delta
-        way_out = f"to raise it on record, go on and then type df.dp.session.extend({total}reason='...')"
+        way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='...')"
         way_out = "a total can only be raised" if lower else way_out
     error = LedgerError(
         f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "

@@ -288,7 +288,7 @@ class Release(ErrorBarNames):
         known: ErrorModel | None = population_of(self._provenance.error)
         if known is None:
             raise ArgumentTypeError(
-                "this answer does not tell how far rows spread. These do: mean('age', bounds=(0, 120), population=True), "
+                "this answer does not tell how far values spread. These do: mean('age', bounds=(0, 120), population=True), "
                 "agg({'age': ['mean', 'std']}, ...) where that is one look, means of bools, quantiles with error_bar=True"
             )
         return known
@@ -488,7 +488,7 @@ class Release(ErrorBarNames):
     def _price_words(self) -> str:
         words = [self.spent.replace("=", " ") if self.spent != "nothing" else "nothing spent"]
         if self.lineage == "vouched":
-            words.append("vouched")
+            words.append("on the owner's word")
         if self.assumes is not None:
             words.append(f"assumes {self.assumes}")
         if self._provenance.found is not None:

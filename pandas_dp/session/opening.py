@@ -190,7 +190,7 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
         It spends from another open budget, and no reason says why it may have this one.
     """
     if reason is not None and (not isinstance(reason, str) or not reason.strip()):
-        raise ArgumentTypeError(f"reason must say why other people stand in this frame: {line}")
+        raise ArgumentTypeError(f"reason must say why this frame is about other people: {line}")
     mark, known = marked(frame), frames.lookup(frame)
     very = known is not None and not known.session._implicit and not known.session._closed
     frames.check_free(frame, session, claimed=reason is not None and not very)
@@ -203,9 +203,9 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     if reason is None:
         whole = mark._whole or mark
         raise ArgumentValueError(
-            f"this frame was made from a table of the budget {whole.name!r}, and its people spend from that. Ask that table: "
-            "df.dp.query(...), or let that budget answer for the frame: session.adopt(frame, reason='...'). To begin anew: "
-            f"session.close(); the two budgets add up. Where other people stand in it, say so on record: {line}"
+            f"this frame was made from a table of the budget {whole.name!r}, and its people already spend from that budget. "
+            "Ask that table: df.dp.query(...), or let that budget answer for the frame: session.adopt(frame, reason='...'). To "
+            f"begin anew: session.close(); the two budgets add up. If it is about other people, say so on record: {line}"
         )
     return "source"
 

@@ -103,7 +103,9 @@ class Session:
     def _unnamed(self) -> ArgumentValueError:
         """What is said where an implicit session is given what only a budget has that somebody named."""
         line = first_total(self._state.epsilon)
-        return ArgumentValueError(f"this session was opened for a first question; name its total first: {line}{TERMS}")
+        return ArgumentValueError(
+            f"this session was opened automatically for a first question; set its total first: {line}{TERMS}"
+        )
 
     def _succeed(self, mark: str | None) -> None:
         """Be the budget of what bears the mark of an implicit session, if it has none yet."""

@@ -106,7 +106,7 @@ def test_it_begins_with_who_is_protected_by_how_much_what_was_published_and_what
     at = terms.index("Who is protected")
     assert terms[at : at + len(first)] == first
     assert "all rows with one value of it together. At most 3 of them count" in told["Who is protected"]
-    assert "with one 'pid' in the table as without one 'pid'" in told["Who is protected"]
+    assert "whether or not one 'pid' is in the table" in told["Who is protected"]
     assert "by a factor of at most 2.72 (epsilon 1)" in told["By how much"]
     assert told["By how much"].endswith("With a probability of at most 1e-6 this may fail (delta).")
     assert told["What was published"] == "Nothing yet. Left: epsilon 1."

@@ -204,7 +204,7 @@ def test_an_interval_with_empty_blocks_taken_out_is_that_of_all_blocks_seen_thro
     assert found.notes[-1] == told
 
 
-# ---------------------------------------------------------------------------------------------------- size not asked
+# ---------------------------------------------------------------------------------------------------- row count not included
 def test_what_asks_for_no_size_says_so():
     df = protected(months(30), epsilon=1000)
     dp = df.dp(epsilon=1).query("month == 12")
@@ -213,10 +213,10 @@ def test_what_asks_for_no_size_says_so():
         dp.mode("month", keys=[1, 2]),
         dp.median("cost", bounds=(0, 9), method="smooth"),
     ):
-        assert "; size not asked" in repr(answer)
+        assert "; row count not included" in repr(answer)
     buys = df.dp(epsilon=1).min("cost", bounds=(0, 9))
-    assert "size not asked" not in repr(buys)
+    assert "row count not included" not in repr(buys)
     block = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9))
-    assert "size not asked: an empty block counts as what the function returns for no rows" in block.notes
+    assert "row count not included: an empty block counts as what the function returns for no rows" in block.notes
     told = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9), rows=3000)
-    assert not any("size not asked" in note for note in told.notes)
+    assert not any("row count not included" in note for note in told.notes)

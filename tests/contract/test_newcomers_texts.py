@@ -397,7 +397,7 @@ def test_warnings_are_told_at_the_line_that_was_typed_and_each_time_that_somethi
             df.dp.protect(epsilon=3, name=name)
     assert {warned.filename for warned in caught} == {__file__}
     told = [str(warned.message)[:30] for warned in caught]
-    assert len([text for text in told if text.startswith("a version that looks like")]) == 3
+    assert len([text for text in told if text.startswith("this version looks like")]) == 3
     assert len([text for text in told if text.startswith(f"{name!r} answers")]) == 2
 
 

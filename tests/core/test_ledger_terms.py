@@ -34,17 +34,17 @@ def test_joining_goes_on_with_what_is_spent(path):
         (
             Budget.of(3, DELTA, DELTA / 2),
             UNIT,
-            "delta_reserved=1e-7, not 5e-7: of a used budget this stays as it is",
+            "delta_reserved=1e-7, not 5e-7: once something was asked, this cannot change",
         ),
         (
             Budget.of(3, DELTA),
             PrivacyUnit("doctor_id", 10, 2, 8),
-            "unit='patient_id', not 'doctor_id': of a used budget",
+            "unit='patient_id', not 'doctor_id': once something was asked",
         ),
         (
             Budget.of(5),
             PrivacyUnit("doctor_id", 20, 2, 8),
-            "unit='patient_id', not 'doctor_id', max_rows=10, not 20, epsilon=3, not 5, delta=1e-6, not 0: of a used",
+            "unit='patient_id', not 'doctor_id', max_rows=10, not 20, epsilon=3, not 5, delta=1e-6, not 0: once something",
         ),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 20, 2, 8), "max_rows=10, not 20"),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 10, 3, 8), "max_groups=2, not 3"),
@@ -103,7 +103,7 @@ def test_whatever_was_asked_or_noted_fixes_the_unit(ledger, use):
         ledger.note("data", "adopt", "by hand")
     else:
         ledger.reserve("data", None, "q", "p", pure("0.1") if use == "charge" else PrivacyLoss(), UNIT)
-    with pytest.raises(LedgerError, match="used budget"):
+    with pytest.raises(LedgerError, match="once something was asked"):
         ledger.open("data", ONE, PrivacyUnit())
     with pytest.raises(LedgerError, match="only be raised"):
         ledger.open("data", Budget.of(F("0.5")), UNIT)
@@ -135,7 +135,7 @@ def test_an_extended_budget_is_joined_on_the_terms_it_had(ledger):
     ledger.amend("data", Budget.of(3, DELTA), UNIT, "extend: two")
     for budget in (ONE, Budget.of(2), Budget.of(3, DELTA)):
         assert not ledger.open("data", budget, UNIT)
-        with pytest.raises(LedgerError, match="used budget"):
+        with pytest.raises(LedgerError, match="once something was asked"):
             ledger.open("data", budget, PrivacyUnit())
     for budget in (Budget.of(9), Budget.of(F("0.5")), Budget.of(2, DELTA)):  # replaced before, or never had
         with pytest.raises(LedgerError):

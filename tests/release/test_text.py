@@ -131,4 +131,4 @@ def test_found_keys_say_what_is_known_of_them():
     df = pd.DataFrame({"city": ["x"] * 500})
     df.dp.protect(epsilon=1, delta=1e-5, name=fresh())
     shown = repr(df.dp(epsilon=0.5, delta=1e-6).unique("city"))
-    assert "every key is one of the data; rare keys may be missing, epsilon 0.5" in shown
+    assert "every listed key occurs in the data; rare keys may be missing, epsilon 0.5" in shown
