@@ -145,7 +145,7 @@ class Session:
         ----------
         frame : DataFrame
         reason : str
-            Why this is sound; recorded in the ledger. Releases from this frame say ``vouched``.
+            Why this is sound; recorded in the ledger. Releases from this frame say ``on the owner's word``.
         table, version : str, optional
             Public name and version of the content, under which answers are stored for re-runs.
 

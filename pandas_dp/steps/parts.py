@@ -158,7 +158,7 @@ def check_pattern(name: str, pat: str, case: bool = True) -> None:
         _run(name, pa.array([""]), pat, case)
     except (ValueError, re.error, RecursionError, OverflowError):  # of Arrow, too
         raise ArgumentValueError(
-            f"{pat[:60]!r} is not a regular expression of RE2, which has no lookaheads and backreferences"
+            f"{pat[:60]!r} is not a valid regular expression of RE2, which has no lookaheads and backreferences"
         ) from None
 
 

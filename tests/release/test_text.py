@@ -48,7 +48,10 @@ CUT = Additive(DiscreteLaplace(Fraction(1)), within=(Fraction(0), Fraction(10)))
             lambda: release(12.3456, Additive(NOISE, Fraction(1, 10**5)), spent="epsilon=0.2, delta=0.1"),
             "12.3456 ± 0.0015 (95 %), epsilon 0.2, delta 0.1",
         ),
-        (lambda: release(0.001, Additive(NOISE), lineage="vouched"), "0 ± 150 (95 %), epsilon 0.2, vouched"),
+        (
+            lambda: release(0.001, Additive(NOISE), lineage="vouched"),
+            "0 ± 150 (95 %), epsilon 0.2, on the owner's word",
+        ),
         (lambda: release(5, assumes="L1 = 3"), "5 (no interval known), epsilon 0.2, assumes L1 = 3"),
     ],
 )
