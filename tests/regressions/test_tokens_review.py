@@ -186,7 +186,7 @@ def test_a_version_of_rows_that_were_left_has_no_public_number_of_rows():
     cut(df)
     for frame, rows in ((df, None), (other, True)):
         if rows:
-            with pytest.raises(ArgumentValueError, match="nobody said that the number of its rows is public"):
+            with pytest.raises(ArgumentValueError, match="nobody said that its number of rows is public"):
                 frame.dp.protect(**ROWS, name=name, table="t", version="2", rows=rows)
         frame.dp.protect(**ROWS, name=name, table="t", version="2")
         assert frame.dp.preview(epsilon=1).count().price == "epsilon=1"
