@@ -234,9 +234,7 @@ class Ledger(Readable):
         old, state = row.rule, State.from_text(row.state)
         used, known = records.used(connection, row), row.rule.budget.accountant
         if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
-            raise LedgerError(
-                f"the accountant cannot change once something was asked: type accountant={known!r} to continue"
-            )
+            raise LedgerError(f"the accountant of a used budget cannot change: type accountant={known!r} to continue")
         new = filter_for(budget, old.order if used else None)
         if used and (old.budget.plan or budget.plan):
             raise LedgerError(

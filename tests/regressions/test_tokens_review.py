@@ -312,7 +312,7 @@ def test_nothing_that_shows_rows_takes_another_read_of_a_file_whose_session_is_o
     df = pandas_dp.read_parquet(path)
     session = df.dp.protect(epsilon=1, name=fresh())
     again = pandas_dp.read_parquet(path)
-    with pytest.raises(ArgumentValueError, match="made of one or of its files"):
+    with pytest.raises(ArgumentValueError, match="made from one or of its files"):
         pandas_dp.audit.check(pandas_dp.query(epsilon=1).count(), again, again.iloc[:-1], samples=500)
     with pytest.raises(ArgumentTypeError, match="these values are protected"):
         teaching.sensitivities(again["age"][:9], bounds=(0, 100), beta=1)

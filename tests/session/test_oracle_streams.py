@@ -137,7 +137,7 @@ def big(count):
         ({"domain": {}}, ArgumentTypeError, r"oracle\(domain="),
         ({"domain": ["age"]}, ArgumentTypeError, r"oracle\(domain="),
         ({"domain": {"nobody": [1, 2]}}, ArgumentValueError, "no column named 'nobody'"),
-        ({"domain": {"age": 10}}, ArgumentTypeError, "must be a list"),
+        ({"domain": {"age": 10}}, ArgumentTypeError, "must have a list"),
         ({"domain": {"age": [30]}}, ArgumentValueError, "at least two edges"),
         ({"domain": {"age": [30, 20]}}, ArgumentValueError, "rise"),
         ({"domain": {"sex": []}}, ArgumentValueError, "must not be empty"),
