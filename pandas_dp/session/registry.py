@@ -58,9 +58,7 @@ MOST_LINES = 3  # budgets of which a refusal shows the line
 MOST_NAMES = 10
 USUAL = "data"  # the name of a budget that is given none
 CARRIED = "answers given before this budget was named"
-OUTSIDE = (
-    "answers about rows ({price}) came before this budget was opened; it does not limit what they tell about a {unit!r}"
-)
+OUTSIDE = "answers about rows ({price}) came before this budget; it does not limit what they tell about a {unit!r}"
 _carried: set[tuple[str | None, str]] = set()  # budgets that the answers of the implicit session are on record of
 
 P = ParamSpec("P")
