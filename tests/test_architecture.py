@@ -19,6 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "pandas_dp"
 LEVELS = {
     "errors": 0,
     "moved": 0,
+    "mypy": 0,
     "core": 1,
     "facts": 1,
     "engines": 2,

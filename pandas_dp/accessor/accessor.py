@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
+from pandas_dp.accessor import private_bound
 from pandas_dp.core import gate
+from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, StepFailedError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, explained, uncopied
@@ -225,7 +227,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         epsilon: Any = None,
         delta: Any = 0,
         unit: str | None = None,
-        max_rows: int | None = None,
+        max_rows: int | str | None = None,
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
         neighbors: str = "add_remove",
@@ -254,7 +256,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         max_rows, max_groups, max_rows_per_group : int, optional
             Caps on what counts of one unit: rows in all (needed with ``unit``), parts of a grouping, rows in one part. The last
             two are max_rows by default. A unit's other rows are in no answer, so counts are too small; a sum counts the total
-            of all of them, clipped to what so many rows at a bound come to.
+            of all of them, clipped to what so many rows at a bound come to. ``max_rows="private"``: a twentieth of the total
+            finds one of 1, 2, 3, 5, 10, 20, ..., 1000 that keeps all rows of about 95 % of the units. It stands on record.
         neighbors : {"add_remove", "replace_one"}
             Whether a unit's presence is hidden, or its content in a table with a public number of units.
         schema : Schema or dict, optional
@@ -336,14 +339,20 @@ class Accessor(RowSteps[pd.DataFrame]):
             both = "one total, epsilon= or rho=" if rho is not None else "the total"
             raise ArgumentTypeError(f"protect needs {both}: df.dp.protect(epsilon=3)")
         if rho is not None and plan is not None:
-            raise ArgumentTypeError("a plan is one of epsilons: df.dp.protect(epsilon=3, delta=1e-6, plan={0.1: 4})")
+            raise ArgumentTypeError("a plan needs a total epsilon: df.dp.protect(epsilon=3, delta=1e-6, plan={0.1: 4})")
         total = (
             opening.total(epsilon, delta, delta_reserved, accountant, plan)
             if rho is None
             else opening.total_of_rho(rho, delta, delta_reserved, accountant)
         )
-        bounds = opening.privacy_unit(unit, max_rows, max_groups, max_rows_per_group, neighbors)
-        return opening.protect(
+        found = None
+        if private := private_bound.is_private(max_rows):
+            private_bound.check(accountant, plan)
+            found = private_bound.on_record(ledger, name)
+        bounds = opening.privacy_unit(
+            unit, found or 1 if private else max_rows, max_groups, max_rows_per_group, neighbors
+        )
+        opened = opening.protect(
             self._frame,
             total,
             bounds,
@@ -356,6 +365,13 @@ class Accessor(RowSteps[pd.DataFrame]):
             reason=reason,
             witness=witness,
         )
+        if private and found is None:
+
+            def of(rows: int) -> PrivacyUnit:
+                return opening.privacy_unit(unit, rows, max_groups, max_rows_per_group, neighbors)
+
+            private_bound.find(opened, rho, self, of)
+        return opened
 
     def allot(self, name: str, epsilon: Any) -> pd.DataFrame:
         """Set a part of the budget aside, for a team or a report, and give the frame that spends it.
@@ -501,6 +517,10 @@ class Accessor(RowSteps[pd.DataFrame]):
             "df.dp[...] selects nothing: a column comes after its price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
             "rows are chosen by df.dp.query('age >= 65')"
         )
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Say how a column is made."""
+        raise ArgumentTypeError("a new column is made by a step: df.dp.assign(minor=lambda d: d.age < 18)")
 
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""

@@ -196,13 +196,13 @@ def _opened(path: Any) -> Files:
             odd = sorted(name for name in {*held, *first} if held.get(name) != first.get(name))[0]
             raise ArgumentValueError(
                 f"path: files must have the same columns of the same types, and {fragments[0].path!r} and {fragment.path!r} "
-                f"differ in {odd!r}: scan them one by one, or write them anew alike"
+                f"differ in {odd!r}: scan them one by one, or rewrite them alike"
             )
         parted = _parted(fragment)
         if not given and parted.keys() != _parted(fragments[0]).keys():
             odd = sorted(parted.keys() ^ _parted(fragments[0]).keys())[0]
             raise ArgumentValueError(
-                f"path: {odd!r} stands in names of directories of some files alone, and of others not: scan them one by one"
+                f"path: {odd!r} is in the directory names of some files only: scan them one by one"
             )
         if parted.keys() & held.keys() or any(
             held.get(column.name) != column.type and column.name not in parted for column in schema
@@ -338,12 +338,12 @@ def _columns(fragment: Any) -> dict[str, pa.DataType]:
     except (OSError, pa.ArrowException):
         raise ArgumentValueError(f"path: {fragment.path!r} is not a Parquet file, or cannot be read: {LINE}") from None
     if metadata.num_row_groups and metadata.num_columns and metadata.row_group(0).column(0).file_path:
-        raise ArgumentValueError(f"path: {fragment.path!r} has no rows, and tells of files that do; name those: {LINE}")
+        raise ArgumentValueError(f"path: {fragment.path!r} has no rows and only lists other files; name those: {LINE}")
     if len(set(schema.names)) < len(schema.names):
         raise ArgumentValueError(f"path: the columns of {fragment.path!r} must have different names")
     if RESERVED & set(schema.names):
         raise ArgumentValueError(
-            f"path: no column may be named {min(RESERVED & set(schema.names))!r}, as Arrow calls so what it adds to files: "
-            "write the files anew with another name"
+            f"path: no column may be named {min(RESERVED & set(schema.names))!r}, which Arrow uses itself: "
+            "rewrite the files with another name"
         )
     return {field.name: plain_type(field.type) for field in schema if taken(field.type)}

@@ -208,7 +208,7 @@ ROWS = "rows"  # the unit of a count
 # of the price, where an error bar is bought: with 1 / 2 medians of incomes err 3 times as much
 BAR_SHARE = Fraction(2, 5)
 BAR_NOTE = "two fifths of the price pay for the error bar"
-NO_SIZE = "; size not asked"
+NO_SIZE = "; row count not included"
 ERROR_BAR = "; error_bar=True buys an interval in values"
 
 
@@ -237,11 +237,6 @@ class Aggregate(ABC):
     own_unit = False
     without_interval = "no interval known"
     buying = ""  # of a single number without interval: what buys one, and whether nothing says how many rows there are
-
-    @property
-    def totals(self) -> bool:
-        """Whether it counts or sums rows, so that each row left out makes the answer smaller."""
-        return False
 
     @property
     def sums(self) -> bool:
@@ -307,7 +302,7 @@ class Aggregate(ABC):
 
 
 def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
-    """Say what no answer counts where units own several rows: a public fact, and a caution beside totals."""
+    """Say what no answer counts where units own several rows: a public fact."""
     if unit.column is None:
         return ()
     who, most, notes = repr(unit.column), "1 row" if unit.rows == 1 else f"{unit.rows:,} rows", []
@@ -320,7 +315,7 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
         notes.append(f"all rows of each {who} count, {asked.in_blocks.format(unit.groups)}; {rest}")
     if asked.keeps_rows:
         notes.append(f"at most {most} of each {who} count; {rest}")
-    return tuple(map(Caution, notes)) if asked.totals else tuple(notes)
+    return tuple(map(Caution, notes))
 
 
 def once(plan: Callable[[A, Terms], T]) -> Callable[[A, Terms], T]:

@@ -273,7 +273,7 @@ def _medians(
     of = f"of the median of {values.blocks:,} {results_of(values)}{'' if values.by is None else ' of each group'}"
     notes = (
         *note,
-        "two fifths of the price of medians bought their error bars; of two middle results the lower one counts as the median",
+        "two fifths of the price of medians paid for their error bars; of two middle results the lower one is taken",
     )
     points = [values.lattice.point(offset) for offset, _ in found]
     return Combined(points, name, rungs[0] if values.by is None else EachOf(rungs), notes, of)
@@ -332,7 +332,7 @@ def rank_note(error: Guarantee, blocks: int, remedy: str) -> tuple[str, ...]:
 def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
     """Say so where blocks are known to be small, or nothing is known of it."""
     if rows is None:
-        return ("size not asked: an empty block counts as what the function returns for no rows",)
+        return ("row count not included: an empty block counts as what the function returns for no rows",)
     if rows >= ENOUGH_ROWS * blocks:
         return ()
     bias = "small blocks bias estimates, and empty ones say nothing about the rows"

@@ -31,7 +31,6 @@ class Count(Counts):
 
     column: str | None = None
 
-    totals = True
     counts_rows = True
     each = ""
 
@@ -88,7 +87,6 @@ class CountBy(Counts):
     name: str | None = None
     sort: bool = False
 
-    totals = True
     counts_rows = True
 
     def look(self, terms: Terms) -> Measurement:

@@ -144,11 +144,6 @@ class CrossTable(SingleLook):
         return repr(self.question)
 
     @property
-    def totals(self) -> bool:
-        """As its question; of shares both parts lack what is left out."""
-        return self.question.totals and self.normalize is None
-
-    @property
     def counts_rows(self) -> bool:  # type: ignore[override]
         """As its question; shares are none."""
         return self.question.counts_rows and self.normalize is None

@@ -47,8 +47,8 @@ def chi_square(counts: NDArray[np.int64], noise: Noise) -> Independence:
     least = math.ceil(ROWS_A_CELL * cells * noise.standard_deviation / math.sqrt(2))
     if counts.sum() < least:
         raise ArgumentValueError(
-            f"too few rows for a table of this size: at this price p-values hold from {least:,} rows on; ask with fewer keys, "
-            "or at a larger epsilon"
+            f"too few rows for a table of this size: at this price p-values are reliable from {least:,} rows on; ask with "
+            "fewer keys, or at a larger epsilon"
         )
     found = float(_statistics(counts.astype(np.float64)[None], variance)[0])
     expected, higher = _expected(counts.astype(np.float64)[None])[0].ravel(), 0

@@ -118,7 +118,6 @@ class FoundCounts(SingleLook):
     name: str = "count"
     sort: bool = True
 
-    totals = True
     version = 2
 
     def look(self, terms: Terms) -> Measurement:
@@ -136,8 +135,8 @@ class FoundCounts(SingleLook):
             series = series.sort_values(ascending=False, kind="stable")
         notes: tuple[str, ...] = (
             Caution(
-                f"keys with a noisy count of {least:,} or more; a count near that may owe it to noise, which its interval "
-                f"allows for; {RARE}"
+                f"keys with a noisy count of {least:,} or more; a count near that may be there only because of noise, "
+                f"which its interval allows for; {RARE}"
             ),
         )
         if not listing:
@@ -181,8 +180,7 @@ class FoundTop(FoundCounts):
 
     k: int | None = None
 
-    totals = False
-    without_interval = "every key is one of the data, and value_counts at this price shows the noisy counts"
+    without_interval = "every listed key occurs in the data; value_counts at this price shows the noisy counts"
 
     def answer(self, listing: Any, look: Measurement, terms: Terms) -> Answer:
         """Return the key, missing where none is listed, or a Series of keys by rank."""
@@ -205,7 +203,7 @@ class FoundKeys(SingleLook):
 
     columns: KeyColumns
 
-    without_interval = "every key is one of the data; rare keys may be missing"
+    without_interval = "every listed key occurs in the data; rare keys may be missing"
 
     def drawn(self, terms: Terms) -> tuple[str, ...]:
         """See `Aggregate`."""
@@ -251,11 +249,6 @@ class ByFoundKey(Aggregate):
     def version(self) -> int:  # type: ignore[override]
         """As its question."""
         return self.question.version
-
-    @property
-    def totals(self) -> bool:
-        """As its question."""
-        return self.question.totals
 
     @property
     def sums(self) -> bool:

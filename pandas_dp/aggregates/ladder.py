@@ -48,8 +48,8 @@ UNKNOWN = Caution(
     "no value where the 99 % interval spans all of the bounds: too few rows to tell; try a larger epsilon"
 )
 SPLIT = Caution(
-    "an interval that is the whole of the bounds, with a value: rows there are, but on both sides of what lies between, so "
-    "any of that may be the answer"
+    "an interval as wide as the bounds, with a value: there are rows near both ends and few between, so the answer may "
+    "lie anywhere between"
 )
 SURE = 4  # half-widths that the rows on the smaller side must be, for them to be there: of no rows one in a million
 

@@ -242,7 +242,6 @@ class Sum(SingleLook):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
-    totals = True
     sums = True
     own_unit = True
 

@@ -57,11 +57,6 @@ class InOwnBounds(Aggregate):
         return 10 + self.question.version
 
     @property
-    def totals(self) -> bool:
-        """As its question."""
-        return self.question.totals
-
-    @property
     def sums(self) -> bool:
         """As its question."""
         return self.question.sums

@@ -76,11 +76,6 @@ class PrivateBounds(Aggregate):
         return self.whole and isinstance(self.question, QuantileOf)
 
     @property
-    def totals(self) -> bool:
-        """As its question."""
-        return self.question.totals
-
-    @property
     def by_rows(self) -> bool:  # type: ignore[override]
         """As its question."""
         return self.question.by_rows

@@ -171,7 +171,6 @@ class RangeCounts(RangeLook):
     The answer holds the least-squares estimates: floats, whatever the strategy was.
     """
 
-    totals = True
     counting = frozenset({"count"})
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:

@@ -99,7 +99,7 @@ class LinearRegression(Together):
                 return Answer(found, noise.name, few, tuple(map(Caution, notes)))
         if noise.combined(LEVEL) > most:
             notes.append(
-                "no interval is known, the noise is too large for one: take more rows, a larger epsilon, narrower bounds or "
+                "no interval, as the noise is too large: take more rows, a larger epsilon, narrower bounds or "
                 "fewer columns"
             )
             return Answer(found, noise.name, None, tuple(map(Caution, notes)))

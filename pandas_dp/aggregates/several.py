@@ -119,11 +119,6 @@ class Several(Aggregate):
         return max(3 if self.sums else 1, *(part.question.version for part in self.parts))
 
     @property
-    def totals(self) -> bool:
-        """Whether one of its questions counts or sums."""
-        return any(part.question.totals for part in self.parts)
-
-    @property
     def sums(self) -> bool:
         """Whether one of its questions sums values."""
         return any(part.question.sums for part in self.parts)

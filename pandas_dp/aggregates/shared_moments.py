@@ -115,8 +115,6 @@ class SharedMoments(SingleLook):
 
     questions: tuple[Moment, ...]
 
-    totals = True
-
     @property
     def degree(self) -> int:
         """Of the moments: 2 with a variance among them."""

@@ -110,7 +110,7 @@ TAILS: dict[str, Callable[[float], float]] = {
 
 
 BEST_NOISE = "polynomial_laplace"
-NOTE = "the noise fits the data at hand: its size is as secret as they are, so no error bar is free"
+NOTE = "the size of this noise depends on the data and is private, so no error bar is free"
 
 
 @dataclass(frozen=True)

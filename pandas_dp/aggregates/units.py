@@ -27,6 +27,27 @@ def widening_edges(limit: int) -> tuple[int, ...]:
     return (*(edge for edge in rising if edge < limit), limit)
 
 
+def found_bound(noisy: list[int], edges: tuple[int, ...], noise: Noise) -> int:
+    """The least bound of which noisy counts do not show that it drops rows of more than 5 % of the units; else the last edge.
+
+    Of few units, whose counts drown in noise, it is a small one rather than the largest: then noise stays small as well.
+    """
+    for place, edge in enumerate(edges, 1):
+        if -balance(noisy, place) <= margin(noisy, place, noise.combined(WANTED / 100)):
+            return edge
+    return edges[-1]
+
+
+def balance(noisy: Noisy, place: int) -> int:
+    """At least 0 where, by these counts, units in bins from a place on are at most 5 % of all units."""
+    return (100 - WANTED) * sum(noisy[:place]) - WANTED * sum(noisy[place:])
+
+
+def margin(noisy: Noisy, place: int, each: float) -> float:
+    """How far noise moves that balance, where `each` is the half-width of a sum with weights of norm 1."""
+    return each * math.sqrt((100 - WANTED) ** 2 * place + WANTED**2 * (len(noisy) - place))
+
+
 @dataclass(frozen=True)
 class RowsPerUnit(Counts):
     """Number of units by their number of rows; more than the last edge is a bin of its own.
@@ -78,7 +99,7 @@ class RowsPerUnit(Counts):
         sums = np.maximum.accumulate(np.cumsum([0.0, *noisy])[1:].clip(0))  # shape (bins,); shares never fall
         shares = sums[:-1] / sums[-1]
         said = ", ".join(f"{edge:,}: {100 * share:.0f} %" for edge, share in zip(self.edges, shares, strict=True))
-        return f"units that keep all their rows, about, by max_rows: {said}"
+        return f"share of units that keep all rows, by max_rows: {said}"
 
     def _suggested(self, noisy: Noisy, noise: Noise) -> str:
         """The least bound under which 95 % of the units keep all rows for sure, from the noisy counts and their noise alone.
@@ -89,9 +110,7 @@ class RowsPerUnit(Counts):
         """
         each = noise.combined(1 - 0.05 / len(self.edges))
         for place, edge in enumerate(self.edges, 1):
-            kept, lost = noisy[:place], noisy[place:]
-            margin = each * math.sqrt((100 - WANTED) ** 2 * len(kept) + WANTED**2 * len(lost))
-            if (100 - WANTED) * sum(kept) - WANTED * sum(lost) >= margin:
+            if balance(noisy, place) >= margin(noisy, place, each):
                 return f"max_rows={edge} keeps all rows of at least {WANTED} % of the units, with 95 % confidence"
         most = f"no max_rows up to {self.edges[-1]:,} is certain to keep all rows of {WANTED} % of the units"
         return f"{most}; a larger limit= or epsilon may find one"

@@ -118,9 +118,7 @@ class WinsorizedMean(Aggregate):
             return (yield from self._winsorized(terms, rows, (f"at least {rows:,} {what} with 97.5 %; {bought}",)))
         mean = self._mean
         answer = yield from mean.steps(rest)
-        few = (
-            f"not a Winsorized mean, as there may be fewer than the {least:,} {what} that it needs: by method='rotated'"
-        )
+        few = f"not a Winsorized mean, as there may be fewer than the {least:,} {what} that it needs: method='rotated' was used"
         return replace(answer, notes=(Caution(f"{few}; {bought}"), *answer.notes, *left_out(terms.unit, mean)))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:

@@ -46,7 +46,7 @@ def check_made_up(frame: Any, name: str, unit: PrivacyUnit, line: str) -> None:
     owners = [*registry.owners(frame), *filter(None, [elsewhere(frame, None)])]
     if any(not isinstance(session, PracticeSession) for session in owners):
         raise ArgumentValueError(
-            f"{name} is a protected table, or was made of one or of its files, and an audit shows what it holds. Audit with "
+            f"{name} is a protected table, or was made from one or of its files, and an audit shows what it holds. Audit with "
             f"made-up tables: table = pandas_dp.mock(schema, rows=20), then {line}"
         )
 

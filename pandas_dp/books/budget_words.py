@@ -44,10 +44,10 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
     follow |= {term for term in ("max_groups", "max_rows_per_group") if old[term] == old["max_rows"] != new["max_rows"]}
     terms = [term for term in old | new if old.get(term) != new.get(term) and term not in follow] or ["epsilon"]
     total = "".join(f"{to}={new[term]}, " for to, term in (("to", "epsilon"), ("to_delta", "delta")) if term in terms)
-    way_out = f"of a {'used budget' if used else 'budget that another process opened'} this stays as it is"
+    way_out = f"{'once something was asked' if used else 'since another process opened it'}, this cannot change"
     if row.privacy_unit == unit and total:
         lower = budget.epsilon < known.epsilon or budget.delta < known.delta
-        way_out = f"to raise it on record, go on and then type df.dp.session.extend({total}reason='...')"
+        way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='...')"
         way_out = "a total can only be raised" if lower else way_out
     error = LedgerError(
         f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "
@@ -77,8 +77,8 @@ def _of_pure(rule: PureFilter, state: State, charge: Charge) -> tuple[str, str]:
     if pots:
         return "delta", f"a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
     return "delta", (
-        f"with delta=0 there is no Gaussian noise and no key discovery: list keys=, leave out delta= and rho= ({fits}), "
-        "or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
+        "this budget has no delta, so there is no Gaussian noise and no key discovery: list keys= and leave out delta= and "
+        f"rho= ({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
     )
 
 
@@ -136,10 +136,10 @@ def left(rule: Filter, state: State) -> str:
     if isinstance(rule, PureFilter):
         return _tell("epsilon", rule.budget.epsilon - state.epsilon)
     left = rule.by_sum(state)
-    by_sum = "" if left is None else _tell("epsilon", left) + " added up or "
+    by_sum = "" if left is None else _tell("epsilon", left) + " by addition or "
     reserved = rule.budget.delta_reserved
     delta = ", " + _tell("delta", reserved - state.delta) + " for finding keys" if reserved else ""
-    better = " (whichever pays more)" if by_sum else ""
+    better = " (whichever allows more)" if by_sum else ""
     return f"{by_sum}{_tell(rule.currency, rule.limit - state.renyi)}{better}{delta}"
 
 

@@ -26,7 +26,7 @@ from pandas_dp.release.summary import Shown
 MOST_NAMES = 20  # of other budgets
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
-KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for"}
+KINDS = {"open": "opened", "amend": "terms replaced", "adopt": "vouched for"}
 
 
 class Page(str):

@@ -198,10 +198,10 @@ def whose(unit: PrivacyUnit) -> tuple[str, str]:
         hidden = f"all rows with one {thing}; at most {unit.rows:,} of them count"
         if (unit.groups, unit.rows_per_group) != (unit.rows, unit.rows):
             hidden += f", in at most {unit.groups:,} groups of one answer and at most {unit.rows_per_group:,} in each"
-    change = f"one has one {thing} more"
+    change = f"one of them has one more {thing}"
     if not unit.add_remove:
-        change = f"one {thing} has other content in one than in the other"
-    return hidden, f"{unit.relation}: two tables are neighbours where {change}"
+        change = f"the content of one {thing} differs"
+    return hidden, f"{unit.relation}: two tables are neighbours if {change}"
 
 
 def warnings(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], answers: list[Any]) -> list[tuple[str, str]]:
@@ -242,12 +242,8 @@ def _of_entries(entries: list[LedgerEntry]) -> Iterator[tuple[str, str]]:
     if vouched:
         count = "One table was" if len(vouched) == 1 else f"{len(vouched):,} tables were"
         yield _warning("vouched", count=count, reasons="; ".join(vouched))
-    yield from (
-        _warning(entry.kind, entry=entry)
-        for entry in entries
-        if entry.kind in ("claim", "carried", "outside", "restored")
-    )
-    if any(entry.kind == "amend" for entry in entries):
+    yield from (_warning(entry.kind, entry=entry) for entry in entries if entry.kind in TOLD)
+    if any(entry.kind == "amend" and entry.query.startswith("extend: ") for entry in entries):
         yield _warning("raised")
 
 

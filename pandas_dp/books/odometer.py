@@ -115,7 +115,7 @@ def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str 
     typed = ", ".join(f"{term}={text}" for term, text in terms.items() if text)
     epsilon = _proved(rule, state)[0]
     known = "all" if epsilon is None else show(three_digits(epsilon, ROUND_CEILING))
-    return f"df.dp.protect({typed})  # goes on: {known} of {show(budget.epsilon)} spent"
+    return f"df.dp.protect({typed})  # continues: {known} of {show(budget.epsilon)} spent"
 
 
 def promised(rule: Filter, state: State) -> Budget | None:

@@ -82,7 +82,9 @@ def _carried_out(command: Callable[[], int], words: Callable[[str], str]) -> int
     except PandasDPError as error:
         return told(words(str(error)), WRONG)
     except KeyboardInterrupt:
-        return told("interrupted; answers that were paid for are in the ledger: the same command goes on", INTERRUPTED)
+        return told(
+            "interrupted; answers that were paid for are in the ledger: the same command continues", INTERRUPTED
+        )
     except Exception:  # noqa: BLE001 - its text may quote cells, and which one it is may follow from one
         return told("failed unexpectedly; the details are left out: they could show data", UNUSABLE)
 

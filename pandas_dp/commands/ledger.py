@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         if options.what == "restore":
             loss, price = (None, "all that was left") if options.all else _since(options.spent_since)
             ledger_files.restore(ledger, loss, price)
-            print(f"{options.file} goes on; charged to each of its budgets ({len(ledger.heads()):,}): {price}")
+            print(f"{options.file} is restored; charged to each of its budgets ({len(ledger.heads()):,}): {price}")
             return DONE
         for line in {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger):
             print(line)

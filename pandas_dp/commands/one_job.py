@@ -43,7 +43,7 @@ def one_job(ledger: str, table: str, version: str) -> Iterator[None]:
             "answers for free"
         ) from None
     except OSError:
-        raise LedgerError(f"no file can be written beside {ledger}: a job keeps others out by one") from None
+        raise LedgerError(f"no file can be written beside {ledger}: a job needs one as a lock") from None
     with file:
         file.truncate(0)
         file.write(f"since {time.strftime('%Y-%m-%d %H:%M:%S %z')}, process {os.getpid()}".encode())

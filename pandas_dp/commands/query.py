@@ -185,7 +185,7 @@ def _terms(options: argparse.Namespace) -> BudgetTerms:
         return BudgetTerms.of({"name": options.name, "epsilon": total, **said})
     if said:
         raise ArgumentTypeError(
-            "the terms of a budget are named with its total: add --total 3, or leave them out to go on with it"
+            "the terms of a budget are named with its total: add --total 3, or leave them out to continue it"
         )
     ledger = existing_ledger(options.ledger)
     known = None if ledger is None else BudgetTerms.recorded(ledger, options.name)

@@ -23,7 +23,7 @@ SHARED = (
     "virtiofs vmhgfs"
 )
 READ_ONLY = "the ledger file or its folder is read-only"
-LEFT = "'{name}{suffix}' is left of another ledger: move it back beside its file, or delete it if that file is gone for good"
+LEFT = "'{name}{suffix}' belongs to another ledger: move it back beside its file, or delete it if that file is gone for good"
 
 
 def canonical(path: str | os.PathLike[str]) -> str:
@@ -46,7 +46,7 @@ def canonical(path: str | os.PathLike[str]) -> str:
         )
     full = os.path.realpath(text)
     if ".." in Path(text).parts:
-        raise LedgerError(f"ledger= must not climb up by '..': type the whole path, ledger={full!r}")
+        raise LedgerError(f"ledger= must not contain '..': type the whole path, ledger={full!r}")
     if os.path.isdir(full):
         raise LedgerError("ledger= names a folder: type the name of a file in it, such as 'visits.dpledger'")
     if not os.path.isdir(os.path.dirname(full)):
@@ -120,7 +120,7 @@ def check_file(path: str) -> bool:
     if version > records.SCHEMA_VERSION:
         raise LedgerError("the ledger was written by a newer pandas_dp: type pip install --upgrade pandas_dp")
     if 0 < version < records.OLDEST_VERSION:
-        raise LedgerError("the ledger was written by an unreleased pandas_dp, which this one cannot go on with")
+        raise LedgerError("the ledger was written by an unreleased pandas_dp, which this one cannot read")
     logged = header[18:20] == b"\2\2"  # the form of older versions, with a write-ahead log
     if version < 1 or (version < records.SCHEMA_VERSION and not logged):
         raise LedgerError(records.DAMAGED)

@@ -218,19 +218,23 @@ class Ledger(Readable):
         self._store.transact(DURABLE, write)
 
     def amend(self, name: str, budget: Budget, unit: PrivacyUnit, why: str) -> None:
-        """Replace the total of a budget, on record; what is spent stays spent.
+        """Replace the total of a budget, or how many rows of a unit count, on record; what is spent stays spent.
 
         Everything released is then private at the new total, provided that the owner did not let released
         answers decide on it. The Renyi order stays the one at which divergences were summed so far.
 
+        How many rows count may follow from released answers: each answer's loss is that of any change of one unit, under the
+        bound that it was asked with, so losses of answers under several bounds add up as others do. `reserve` refuses a
+        question under a bound that is no longer on record.
+
         Raises
         ------
         LedgerError
-            The unit differs from the one on record, or more is spent than the new total.
+            The column or the relation of the unit differs from that on record, or more is spent than the new total.
         """
 
         def write(connection: sqlite3.Connection, row: Row) -> int:
-            if row.privacy_unit != unit:
+            if (row.privacy_unit.column, row.privacy_unit.relation) != (unit.column, unit.relation):
                 raise differences[0](row, budget, unit, True)
             return self._replace(connection, row, budget, unit, "amend", why)
 
@@ -239,11 +243,11 @@ class Ledger(Readable):
     def _replace(
         self, connection: sqlite3.Connection, row: Row, budget: Budget, unit: PrivacyUnit, kind: str, why: str
     ) -> int:
-        """Put a budget on other terms; the unit may be another one only where nothing was asked."""
+        """Put a budget on other terms; see `open` and `amend` for when its unit may be another one."""
         old, state = row.rule, State.from_text(row.state)
         used, known = records.used(connection, row), row.rule.budget.accountant
         if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
-            raise LedgerError(f"the accountant of a used budget stays what it is: type accountant={known!r} to go on")
+            raise LedgerError(f"the accountant of a used budget cannot change: type accountant={known!r} to continue")
         new = filter_for(budget, old.order if used else None)
         if isinstance(old, GDPFilter) and old.admit(state, _NOTHING) is None:  # of what is not Gaussian it knows no sum
             raise LedgerError(

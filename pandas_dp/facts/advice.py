@@ -26,7 +26,7 @@ _OTHER_NAMES = {
     "bounds": "range limits clip clipping lower upper min_value max_value",
     "bins": "edges buckets",
     "keys": "categories values labels groups",
-    "unit": "user user_id id privacy_unit",
+    "unit": "user user_id id privacy_unit unit_column privacy_id person",
     "k": "n n_clusters clusters",
     "blocks": "n_blocks partitions",
     "within": "error accuracy",

@@ -167,7 +167,9 @@ def keys(
     if len(set(known)) != len(known):
         raise line.refuse("keys must not hold a value twice", ArgumentValueError)
     if other and "other" in known:
-        raise ArgumentValueError("keys hold 'other' already, which is what other=True names the rest: rename the key")
+        raise ArgumentValueError(
+            "keys already hold 'other', the name that other=True gives to the rest: rename that key"
+        )
     # equal texts, and equal ints, are the same key; equal values of mixed types are not
     kept = len(known) <= MOST_KEPT and set(map(type, known)) in ({str}, {int})
     return (_keyed if kept else _keyed.__wrapped__)(column, known, other, null)

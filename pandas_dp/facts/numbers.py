@@ -99,8 +99,10 @@ def small_delta(value: Any, argument: str = "delta") -> Fraction:
 def price(epsilon: Any, delta: Any, rho: Any) -> Price:
     """Price of one call: epsilon, epsilon with delta, or rho."""
     if rho is not None:
-        if epsilon is not None or delta:
-            raise ArgumentValueError("give either epsilon= (with delta= if wanted) or rho=, not both")
+        if epsilon is not None:
+            raise ArgumentValueError("a price is epsilon= or rho=, not both: df.dp(rho=0.01)")
+        if delta:
+            raise ArgumentValueError("rho= takes no delta=, which belongs to an epsilon: df.dp(rho=0.01)")
         return Price(rho=positive_epsilon(rho, "rho"))
     if epsilon is None:
         raise ArgumentTypeError("a query needs a price: df.dp(epsilon=0.5)")

@@ -131,7 +131,7 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
                 )
             line = f"{name}={EXAMPLES.get(name, '...')}"
             raise ArgumentValueError(
-                f"{call}: {name} must be public, and a table or column that is protected, or was made of one, is not: type "
+                f"{call}: {name} must be public, and a table or column that is protected, or was made from one, is not: type "
                 f"what a codebook or common knowledge says, {line}{OR_ASK.get(name, '')}"
             )
 
@@ -177,7 +177,7 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
         found = f"{library}.{type(scalar).__name__} is a {'NumPy' if kind else 'pyarrow'} scalar"
         python = TYPED.get(kind, "float") if kind else "str"
         raise ArgumentTypeError(
-            f"{where}{found}, which may have been computed from the rows, and what is typed is published. If it is "
+            f"{where}{found}, which may have been computed from the rows; everything you type is published. If it is "
             f"public knowledge, write {python}(...)"
         )
 

@@ -186,7 +186,7 @@ def checked(plan: Any, terms: Mapping[str, Any]) -> tuple[dict[str, Any], list[d
     try:
         return {name: decoded(value) for name, value in plan["price"].items()}, [_call(call) for call in calls]
     except RecursionError:
-        raise ArgumentValueError(f"a plan is a few levels deep: {EXAMPLE}") from None
+        raise ArgumentValueError(f"a plan is nested too deeply: {EXAMPLE}") from None
 
 
 def _call(call: Any) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def no_vector(names: tuple[str, ...]) -> Callable[[Any], str | None]:
             return None if set(names) <= set(result.keys()) else f"{_type(result)} without all the names: {line}"
         if not isinstance(result, tuple | list | np.ndarray):
             return f"{_type(result)}, which is not several numbers: {line}"
-        return None if len(result) == len(names) else f"another count of numbers than the bounds have names: {line}"
+        return None if len(result) == len(names) else f"a different number of values than the bounds have names: {line}"
 
     return wrong
 

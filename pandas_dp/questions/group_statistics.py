@@ -361,7 +361,9 @@ class GroupStatistics:
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column
         if named is None:
-            raise ArgumentTypeError(f"{name}() needs a column: .groupby({self._by})['cost'].{name}()")
+            call, parameters = self._call
+            line = f".{self._groups}['cost'].{call.needing(parameters, {})}"
+            raise ArgumentTypeError(f"{name}() needs a column: {line}")
         return named
 
     def _ask(self, aggregate: Aggregate, column: str | None, notes: tuple[str, ...] = (), **resolved: Any) -> Any:

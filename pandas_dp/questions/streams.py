@@ -156,14 +156,14 @@ class StreamQuestions(PreparedFrame):
     def _domain(self, domain: Any) -> Domain:
         """Axes of the listed columns."""
         if not isinstance(domain, Mapping) or not domain:
-            raise ArgumentTypeError("domain must be public, keys or edges by column, from no data")
+            raise ArgumentTypeError("domain must be public keys or edges by column, never from the data")
         axes, cells = [], 1
         for column, given in domain.items():
             kind = self._kind(column)
             if kind.name in ("datetime", "timedelta"):
                 raise ArgumentTypeError(f"domain may hold numbers, bools and text, and {column!r} holds dates")
             if not listed(given) or not isinstance(given, Sequence | np.ndarray | pd.Index):
-                raise ArgumentTypeError(f"domain must be a list of each column, and is none of {column!r}")
+                raise ArgumentTypeError(f"domain must have a list for each column, and has none for {column!r}")
             cells *= max(1, len(given) - (kind.name == "number"))
             if cells > MOST_CELLS:
                 raise ArgumentValueError("a domain may have at most 1,000,000 combinations: fewer bins or columns")

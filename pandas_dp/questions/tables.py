@@ -32,7 +32,7 @@ FUNCTIONS = ("mean", "sum", "count")
 def last_edge(bins: Any, labels: Labels) -> tuple[str, ...]:
     """Say of equal bins that nobody listed where the last of them ends."""
     whole = isinstance(bins, int | np.integer)
-    return (f"values at {argument_text(labels.edges[-1])}, where the last bin ends, lie in none",) if whole else ()
+    return (f"values at {argument_text(labels.edges[-1])}, the end of the last bin, are in no bin",) if whole else ()
 
 
 class TableQuestions(PreparedFrame):
@@ -327,7 +327,7 @@ class TableQuestions(PreparedFrame):
             for labels in parts.labels.factors:
                 if isinstance(labels, Labels) and ALL in labels.values:
                     raise ArgumentValueError(
-                        "keys hold 'All' already, which is what margins=True names the sums: rename the key"
+                        "keys already hold 'All', the name that margins=True gives to the sums: rename that key"
                     )
         return parts
 

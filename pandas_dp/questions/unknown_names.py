@@ -21,9 +21,12 @@ _HINTS = {
         "count two columns together: `.crosstab('age', 'hours', bins={'age': range(0, 101, 10), 'hours': range(0, 81, 20)})`"
     ),
     "hist plot boxplot": "ask `.histogram({column}bins=[0, 50, 100])` and type .plot() after the answer",
-    "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape T transpose "
+    "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest T transpose "
     "to_clipboard to_csv to_dict to_excel to_feather to_hdf to_html to_iceberg to_json to_latex to_markdown to_orc to_parquet "
     "to_pickle to_records to_sql to_stata to_string to_xarray to_xml style info memory_usage copy items squeeze equals": _ROWS,
+    "shape": "`.count()` counts the rows, len(df.columns) the columns",
+    "sort_values sort_index": "no answer depends on the order of rows, so leave it out; sort the answer instead",
+    "drop_duplicates duplicated": "it compares rows with each other: drop duplicates before df.dp.protect(...)",
     "agg aggregate": (
         "several answers for one price: `df.dp(epsilon=0.5).agg({'cost': ['mean', 'std']}, bounds={'cost': (lower, upper)})`"
     ),
@@ -41,7 +44,7 @@ _HINTS = {
     "isna isnull notna notnull": (
         "`.count('age')` counts the rows that have a value, `.count()` all of them; null=True makes missing values a key"
     ),
-    "rank shift diff cumsum rolling ffill bfill interpolate drop_duplicates duplicated sort_index pct_change cumprod cummax "
+    "rank shift diff cumsum rolling ffill bfill interpolate pct_change cumprod cummax "
     "cummin expanding ewm asof": _BEFORE,
     "astype str dt cat where mask case_when cut replace round isin insert isetitem between": (
         "make a column first, as in `.assign(month=lambda d: d.visit.dt.month)` or "

@@ -23,6 +23,7 @@ from pandas_dp.facts.public_only import comparable
 from pandas_dp.release.along import population_of
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
+from pandas_dp.release.other_names import ErrorBarNames
 from pandas_dp.release.plots import PLOT, Column, Curve, draw
 from pandas_dp.release.summary import jsonable
 from pandas_dp.release.text import describe, legible, named, protected
@@ -116,7 +117,7 @@ def checked_level(level: float) -> float:
     return float(level)
 
 
-class Release:
+class Release(ErrorBarNames):
     """What every release has beside its value.
 
     Intervals are for the noiseless statistic unless that of the population is asked for; those of a vector hold for each
@@ -290,7 +291,7 @@ class Release:
         known: ErrorModel | None = population_of(self._provenance.error)
         if known is None:
             raise ArgumentTypeError(
-                "this answer does not tell how far rows spread. These do: mean('age', bounds=(0, 120), population=True), "
+                "this answer does not tell how far values spread. These do: mean('age', bounds=(0, 120), population=True), "
                 "agg({'age': ['mean', 'std']}, ...) where that is one look, means of bools, quantiles with error_bar=True, "
                 "shares with normalize=True"
             )
@@ -491,7 +492,7 @@ class Release:
     def _price_words(self) -> str:
         words = [self.spent.replace("=", " ") if self.spent != "nothing" else "nothing spent"]
         if self.lineage == "vouched":
-            words.append("vouched")
+            words.append("on the owner's word")
         if self.assumes is not None:
             words.append(f"assumes {self.assumes}")
         if self._provenance.found is not None:

@@ -17,7 +17,7 @@ from pandas_dp.facts.public_only import comparable
 from pandas_dp.release.text import named, with_half
 
 BAR_WIDTH = 0.8
-UNKNOWN = "hatched or hollow: how far off it may be is not known"
+UNKNOWN = "hatched or hollow: the error is not known"
 ONE = "ax must be one matplotlib Axes: .plot(ax=ax); a column of a table is chosen by .plot(y='n')"
 MOST_TICKS, MOST_CELLS, MOST_PANELS, MOST_NAMED = 30, 60, 20, 10
 PANEL, FIGURE_HEIGHT = (6.4, 1.9), 4.8  # inches

@@ -225,7 +225,7 @@ def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
                 continue
             last = 0 if row is None else row.last
             name = "a budget that is not in it" if row is None else f"budget {row.name!r}"
-            many = f"{last:,} entries, {entries:,} were seen" if last < entries else f"entry {entries:,} is another one"
+            many = f"{last:,} entries, {entries:,} were seen" if last < entries else f"entry {entries:,} differs"
             return (
                 f"this ledger is older than one that was open here ({name}: {many}): an old copy was put back, or two "
                 f"copies were used. Bring the newer one, or: {RESTORE}"

@@ -66,9 +66,8 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
         raise ArgumentTypeError("unit must be the name of a column: unit='patient_id'")
     if max_rows is None:
         raise ArgumentTypeError(
-            f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); where you know none, ask on a small budget "
-            f"first: protect(epsilon=0.1, unit={unit!r}, max_rows=1, name='rows'), df.dp(epsilon=0.1).rows_per_unit(), to "
-            "which max_rows does nothing, then df.dp.session.close() and protect again; the two budgets add up"
+            f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); if you do not know one, max_rows='private' "
+            "finds it for a twentieth of the total"
         )
     k = positive_int(max_rows, "max_rows")
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
@@ -191,7 +190,7 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
         It spends from another open budget, and no reason says why it may have this one.
     """
     if reason is not None and (not isinstance(reason, str) or not reason.strip()):
-        raise ArgumentTypeError(f"reason must say why other people stand in this frame: {line}")
+        raise ArgumentTypeError(f"reason must say why this frame is about other people: {line}")
     mark, known = marked(frame), frames.lookup(frame)
     very = known is not None and not known.session._implicit and not known.session._closed
     frames.check_free(frame, session, claimed=reason is not None and not very)
@@ -204,9 +203,9 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     if reason is None:
         whole = mark._whole or mark
         raise ArgumentValueError(
-            f"this frame was made from a table of the budget {whole.name!r}, and its people spend from that. Ask that table: "
-            "df.dp.query(...), or let that budget answer for the frame: session.adopt(frame, reason='...'). To begin anew: "
-            f"session.close(); the two budgets add up. Where other people stand in it, say so on record: {line}"
+            f"this frame was made from a table of the budget {whole.name!r}, and its people already spend from that budget. "
+            "Ask that table: df.dp.query(...), or let that budget answer for the frame: session.adopt(frame, reason='...'). To "
+            f"begin anew: session.close(); the two budgets add up. If it is about other people, say so on record: {line}"
         )
     return "source"
 

@@ -109,7 +109,7 @@ def _part(
     known = session._ledger.budget(session.name + PART + name)
     if known is not None and known != (Budget.of(total), unit):
         raise ArgumentValueError(
-            f"this part of the budget has epsilon={show(known[0].epsilon)}, which stays what it is: type that, or another name"
+            f"this part of the budget has epsilon={show(known[0].epsilon)}, which cannot change: type that, or another name"
         )
     key, price, loss = f"part {name} {total}", f"epsilon={show(times * total)}", PrivacyLoss.pure(times * total)
     # once: what another thread or process paid at this moment, or a crash left paid and not yet opened, is paid

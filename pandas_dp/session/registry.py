@@ -48,7 +48,7 @@ REFUSED = (
 EPSILON = 5
 OPENED = (
     f"no session protects this DataFrame: one was opened for it with a total of epsilon={EPSILON}, one row per unit, "
-    "add_remove; it is lost when Python stops. To set the total and the unit type first: "
+    "add_remove; it is lost when Python stops. To set the total and the unit yourself, first type: "
     "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
 )
 SUCCEEDED = (
@@ -58,7 +58,7 @@ MOST_LINES = 3  # budgets of which a refusal shows the line
 MOST_NAMES = 10
 USUAL = "data"  # the name of a budget that is given none
 CARRIED = "answers given before this budget was named"
-OUTSIDE = "answers about rows ({price}) came before this budget was opened; nothing bounds what they tell of a {unit!r}"
+OUTSIDE = "answers about rows ({price}) came before this budget; it does not limit what they tell about a {unit!r}"
 _carried: set[tuple[str | None, str]] = set()  # budgets that the answers of the implicit session are on record of
 
 P = ParamSpec("P")
@@ -206,7 +206,7 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     known = readers.frames.of(frame)
     for folder in (".", known.folder if known is not None else "."):
         for name in sorted(glob.glob("*.dpledger", root_dir=folder))[:1]:
-            first = f"there is a ledger here, {name!r}, and no session: protect the frame on its budget first"
+            first = f"this folder holds the ledger {name!r}, but no session is open: first continue its budget"
             raise NoSessionError("\n".join([first, *on_record(folder, name)]))
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(EPSILON), PrivacyUnit())
@@ -242,7 +242,7 @@ def going_on(ledger: Ledger) -> Iterator[None]:
         yield
     except LedgerError as error:
         if error._budgets:
-            raise LedgerError("\n".join([f"{error}. To go on type", *going(ledger, error._budgets)])) from None
+            raise LedgerError("\n".join([f"{error}. To continue, type", *going(ledger, error._budgets)])) from None
         raise
 
 

@@ -111,7 +111,9 @@ class Session:
     def _unnamed(self) -> ArgumentValueError:
         """What is said where an implicit session is given what only a budget has that somebody named."""
         line = first_total(self._state.epsilon)
-        return ArgumentValueError(f"this session was opened for a first question; name its total first: {line}{TERMS}")
+        return ArgumentValueError(
+            f"this session was opened automatically for a first question; set its total first: {line}{TERMS}"
+        )
 
     def _succeed(self, mark: str | None) -> None:
         """Be the budget of what bears the mark of an implicit session, if it has none yet."""
@@ -151,7 +153,7 @@ class Session:
         ----------
         frame : DataFrame
         reason : str
-            Why this is sound; recorded in the ledger. Releases from this frame say ``vouched``.
+            Why this is sound; recorded in the ledger. Releases from this frame say ``on the owner's word``.
         table, version : str, optional
             Public name and version of the content, under which answers are stored for re-runs.
 
@@ -231,9 +233,13 @@ class Session:
         old = self.budget
         budget = extended(old, to, to_delta, reason, self._ledger.entries(self.name), part=self._whole is not None)
         if budget != old:
-            self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
-            self._rule = self._ledger.rule(self.name)
+            self._amend(budget, self.unit, f"extend: {reason}")
         return self
+
+    def _amend(self, budget: Budget, unit: PrivacyUnit, why: str) -> None:
+        """Go on with another total, or with another bound on the rows of a unit, on record."""
+        self._ledger.amend(self.name, budget, unit, why)
+        self._settle(unit)
 
     def close(self) -> None:
         """End the session and its streams: it answers nothing more and lets go of its tables. The ledger stays.

@@ -19,10 +19,10 @@ from pandas_dp.steps.values import ConstantValue, key, plain, read_constant
 
 
 def check_public(lookup: Any) -> None:
-    """Refuse a protected table, and what was made of one, where public data is asked for."""
+    """Refuse a protected table, and what was made from one, where public data is asked for."""
     if is_private(lookup):
         raise ArgumentValueError(
-            "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
+            "merge: the lookup is a protected table, or was made from one, and what it holds is private. A lookup is public, "
             "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
             "before df.dp.protect"
         )

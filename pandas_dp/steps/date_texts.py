@@ -185,8 +185,9 @@ def rounded(name: str, operand: Values, freq: pd.Timedelta) -> Values:
     """
     if operand.kind is Kind.ZONED:
         raise ArgumentTypeError(
-            f"dt.{name} works by the clock, which may show an hour twice: x.dt.tz_localize(None).dt.{name}('h') rounds what it "
-            "shows, x.dt.tz_convert('UTC').dt.tz_localize(None) comes before for what UTC shows"
+            f"dt.{name} needs dates without a time zone, since local clocks show some hours twice: write "
+            f"x.dt.tz_localize(None).dt.{name}('h') for local time, x.dt.tz_convert('UTC').dt.tz_localize(None).dt.{name}('h') "
+            "for UTC"
         )
     if operand.kind not in (Kind.DATE, Kind.DURATION):
         raise ArgumentTypeError(f"dt.{name} needs dates or durations, not {operand.kind.value}")

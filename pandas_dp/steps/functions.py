@@ -133,8 +133,8 @@ def _astype(operand: Expression, dtype: Any) -> Expression:
         if any(dtype is name or (isinstance(dtype, str | np.dtype) and dtype == name) for name in names):
             return Method("astype", (operand,), (("dtype", target),))
     raise ArgumentValueError(
-        "astype takes 'float64', 'int64', 'bool' or 'string'; categories are not needed, since text and numbers serve as "
-        "keys as they are, and dates come of text by x.str.to_datetime('%Y-%m-%d')"
+        "astype takes 'float64', 'int64', 'bool' or 'string'; categories are not needed, since text and numbers can be "
+        "keys as they are; dates are made from text by x.str.to_datetime('%Y-%m-%d')"
     )
 
 

@@ -147,8 +147,8 @@ def _parse(source: str, mode: str, argument: str) -> ast.AST:
             return ast.parse(source, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ArgumentValueError(
-            f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", with names that are no Python "
-            "names in `backticks`"
+            f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", with names that are not "
+            "valid in Python in `backticks`"
         ) from None
 
 
@@ -219,7 +219,7 @@ class _Reader:
                 found = call("isin", self._read(left), [self._argument(right)], {})
                 links.append(negate(found) if isinstance(op, ast.NotIn) else found)
             else:
-                raise ArgumentValueError("'is' is not read: write == or .isna()")
+                raise ArgumentValueError("'is' is not supported: write == or .isna()")
         return links[0] if len(links) == 1 else logical("and", *links)
 
     def _call(self, node: ast.Call, operand: ast.AST, name: str) -> Expression:
@@ -256,9 +256,11 @@ class _Reader:
             return ArgumentValueError(refusal(name))
         match node:
             case ast.IfExp():
-                return ArgumentValueError("if is not read: write condition * a + ~condition * b, or filter")
+                return ArgumentValueError("'if' is not supported: write condition * a + ~condition * b, or filter")
             case ast.BinOp(op=ast.BitXor()):
-                return ArgumentValueError("'^' is not read: write ** for powers, or (a and not b) or (b and not a)")
+                return ArgumentValueError(
+                    "'^' is not supported: write ** for powers, or (a and not b) or (b and not a)"
+                )
         text = ast.unparse(node)
         for placeholder, name in self.quoted.items():
             text = text.replace(placeholder, f"`{name}`")

@@ -164,7 +164,7 @@ def check_pattern(name: str, pat: str, case: bool = True) -> None:
         _run(name, pa.array([""]), pat, case)
     except (ValueError, re.error, RecursionError, OverflowError):  # of Arrow, too
         raise ArgumentValueError(
-            f"{pat[:60]!r} is no regular expression that is read: those of RE2, without lookaheads and backreferences"
+            f"{pat[:60]!r} is not a valid regular expression of RE2, which has no lookaheads and backreferences"
         ) from None
 
 
@@ -200,8 +200,8 @@ def group_named(pat: str) -> str:
             break
     if len(opened) != 1:
         raise ArgumentValueError(
-            "str.extract takes out the one group of a pattern, which takes part in every match, as in "
-            ".str.extract('ward-([0-9]+)'): beside it others are (?:...), and what stands beside | is inside one of them"
+            "str.extract needs a pattern with one group that is part of every match, as in .str.extract('ward-([0-9]+)'): "
+            "write other groups as (?:...), with alternatives, such as a|b, inside one of them"
         )
     (group,) = opened
     return f"{pat[: group.start()]}(?P<found>{pat[group.end() :]}"

@@ -168,15 +168,15 @@ _GROUPS = (
     ("gives a table: write `d.g.str.rsplit('-', n=1).str[0]`, and [-1] for what comes after", "str.rpartition"),
     ("gives lists: write `g.str.extract('([0-9]+)')` for the first", "str.findall str.extractall"),
     ("gives bytes, which have no column here: text is compared as it is, as in `g == 'a'`", "str.encode str.decode"),
-    ("is not traced: write `g.str.replace('a', 'b')`, once for each", "str.translate"),
-    ("is not traced: a separator between texts is `g + '-' + g`", "str.join"),
-    ("is not traced: a shorter text is `g.str.slice(0, 10)`", "str.wrap"),
+    ("is not supported: write `g.str.replace('a', 'b')`, once for each", "str.translate"),
+    ("is not supported: a separator between texts is `g + '-' + g`", "str.join"),
+    ("is not supported: a shorter text is `g.str.slice(0, 10)`", "str.wrap"),
     # functions of numpy
     (
-        "is not traced: write `d.g.case_when([(d.x < 18, 'young'), (True, 'old')])` or `d.x.where(d.x > 0, 0)`",
+        "is not supported: write `d.g.case_when([(d.x < 18, 'young'), (True, 'old')])` or `d.x.where(d.x > 0, 0)`",
         "where select choose",
     ),
-    ("is not traced: write `x.clip(lower=0)` or `x.clip(upper=9)` for a limit", "maximum minimum fmax fmin"),
+    ("is not supported: write `x.clip(lower=0)` or `x.clip(upper=9)` for a limit", "maximum minimum fmax fmin"),
 )
 REASONS = {name: reason.replace("{name}", name) for reason, names in _GROUPS for name in names.split()}
 

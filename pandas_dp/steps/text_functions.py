@@ -123,7 +123,7 @@ def _matches(
 def _pattern(name: str, operand: Expression, pat: str, case: Any, flags: Any, regex: Any) -> Expression:
     if flags != 0:
         raise ArgumentValueError(
-            f"str.{name}: flags are not read: write case=False, or (?i) and the like into the pattern"
+            f"str.{name}: flags are not supported: write case=False, or (?i) and the like into the pattern"
         )
     if not isinstance(case, bool):
         raise ArgumentTypeError(f"str.{name}: case has to be True or False")
@@ -137,7 +137,7 @@ def _pattern(name: str, operand: Expression, pat: str, case: Any, flags: Any, re
 def _extract(operand: Expression, pat: Any, flags: Any = 0, expand: Any = True) -> Expression:
     pat = text("str.extract", pat)
     if flags != 0 or not isinstance(expand, bool):
-        raise ArgumentValueError("str.extract: flags are not read: write (?i) and the like into the pattern")
+        raise ArgumentValueError("str.extract: flags are not supported: write (?i) and the like into the pattern")
     check_pattern("contains", pat)  # before its groups are looked at
     check_pattern("extract", pat)
     return method("str.extract", operand, pat=pat)
@@ -147,7 +147,7 @@ def _split(name: str, operand: Expression, pat: Any = None, *, n: Any = -1, rege
     pat = None if pat is None else text(name, pat)
     if regex not in (None, False) or pat == "" or (regex is None and len(pat or "") > 1 and _SPECIAL & set(pat or "")):
         raise ArgumentValueError(
-            f"{name}: splits at plain text, of which regex=False tells more than one character from a regular expression, "
+            f"{name}: splits at plain text; with more than one character type regex=False, "
             f"as in .{name}('. ', regex=False).str[0]"
         )
     return method(name, operand, pat=pat, n=whole(name, n))

@@ -135,7 +135,7 @@ class TracedColumn:
     __contains__ = _refuse(_NOT_A_TRUTH)
     __float__ = __int__ = __index__ = __complex__ = _refuse("a column is not one number: it has a value in every row")
     __array__ = _refuse("a column does not become an array, which" + refusal("values").removeprefix(".values"))
-    __xor__ = __rxor__ = _refuse("'^' is not traced: write (a & ~b) | (~a & b)")
+    __xor__ = __rxor__ = _refuse("'^' is not supported: write (a & ~b) | (~a & b)")
 
     def __array_function__(self, function: Any, _types: object, _args: object, _kwargs: object) -> NoReturn:
         raise ArgumentValueError(f"{self._argument}: np{refusal(function.__name__)}")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas_dp.session.session import Session
 
 MOST_HELD = 8  # versions and files whose first rows a session holds
-ALIAS = "this frame stands for {name}: the rows first protected under that answered"
+ALIAS = "this frame stands for {name}: the answer is about the rows first protected under that name"
 
 
 _tables: ByObject[Table] = ByObject()

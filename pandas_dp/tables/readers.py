@@ -225,7 +225,7 @@ def _check_arrow(path: Any, options: dict[str, Any], line: str) -> None:
         raise ArgumentValueError(f"path: Arrow reads no URL; copy the file to this machine: {line}")
     default = pd.api.extensions.no_default
     if options.get("dtype_backend", default) not in (default, "pyarrow"):
-        raise ArgumentValueError(f"dtype_backend: leave it out, or have the dtypes of Arrow, 'pyarrow': {line}")
+        raise ArgumentValueError(f"dtype_backend: leave it out, or type 'pyarrow': {line}")
     if options.get("engine", default) not in (default, "pyarrow", "auto"):
         raise ArgumentValueError(f"engine: files are read by pyarrow, so leave it out: {line}")
 
@@ -239,7 +239,7 @@ def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
         columns = [] if given.get("filesystem") is not None else _folders(source)
         given["partitioning"] = ds.partitioning(pa.schema([(name, pa.string()) for name in columns]), flavor="hive")
     if not isinstance(given["partitioning"], ds.Partitioning | None):
-        raise ArgumentValueError(f"partitioning: types must be said: {PARTED}")
+        raise ArgumentValueError(f"partitioning: name the types: {PARTED}")
     whose = ("filesystem", "partitioning", "decryption_properties")
     whole = ParquetDataset(source, **{name: given[name] for name in whose if name in given})
     if not whole.fragments:
@@ -251,7 +251,7 @@ def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
         ):
             raise ArgumentValueError(
                 f"path: columns of one name must have one type in all files and in schema=, and these differ in "
-                f"{typed.name!r}: read them one by one, or write them anew alike"
+                f"{typed.name!r}: read them one by one, or rewrite them alike"
             )
     lacking = {name for fragment in whole.fragments for name in held.keys() - {*fragment.physical_schema.names}}
     if lacking and given.get("schema") is None:

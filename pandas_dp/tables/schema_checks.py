@@ -15,7 +15,7 @@ from pandas_dp.facts.written import caution
 from pandas_dp.tables.protected import Table
 
 CHECKSUM = (
-    "a version that looks like a checksum: if it follows from the rows, an answer that costs nothing tells that none changed. "
+    "this version looks like a checksum: if it is computed from the rows, a free answer tells that no row changed. "
     "Type the day or the number of the run: protect(..., table='visits', version='2026-11-28')"
 )
 
@@ -32,7 +32,7 @@ def check_alike(table: Table, first: Table, name: str | None, version: str | Non
     if table.rows_public is True and first.rows_public is not True:
         of = "this file" if version is None else f"version {version!r} of {name!r}"
         raise ArgumentValueError(
-            f"rows=True: the first table of {of} answers here, of which nobody said that the number of its rows is public: "
+            f"rows=True: the first table of {of} answers here, and nobody said that its number of rows is public: "
             "type the number that is, rows=1000, or leave rows= out"
         )
     if table.kinds == first.kinds:

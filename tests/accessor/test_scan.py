@@ -235,8 +235,8 @@ def test_columns_of_files_and_of_the_path_as_it_is_typed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        (["year=2024", "others"], "'year' stands in names of directories of some files alone"),
-        (["year=2024", "month=2"], "'month' stands in names"),
+        (["year=2024", "others"], "'year' is in the directory names of some files only"),
+        (["year=2024", "month=2"], "'month' is in the directory names"),
         (["year=2024/year=2025"], "must name different columns"),
         (["=2024"], "must name different columns"),
         (["__filename=a"], "must name different columns"),

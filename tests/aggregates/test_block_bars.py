@@ -128,7 +128,7 @@ def test_a_median_with_an_error_bar():
         repr(answer).splitlines()[0].endswith("] (95 %), epsilon 2, of the median of 84 block results")
     )  # 50 without it
     assert (
-        "two fifths of the price of medians bought their error bars; of two middle results the lower one counts as the median"
+        "two fifths of the price of medians paid for their error bars; of two middle results the lower one is taken"
         in answer.notes
     )
     alone = dp.sample_and_aggregate(middle, bounds=(0, 100), aggregator="median")

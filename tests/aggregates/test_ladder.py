@@ -314,7 +314,7 @@ def test_a_median_with_an_interval(terms):
     both = (
         "45 [45, 45]" if "unit" in terms else "45 [45, 45] noise, [43.0, 47.0] population"
     )  # rows of units are no sample
-    assert repr(answer) == f"{both} (95 %), epsilon 400"
+    assert repr(answer).split("\n")[0] == f"{both} (95 %), epsilon 400"
     assert answer.notes[:2] == (
         "within 0 rows of the true quantile (95 %)",
         "two fifths of the price pay for the error bar",
@@ -496,7 +496,7 @@ def test_a_median_between_two_halves_is_shown_with_all_that_it_may_be(rows):
     assert len(wide) >= 10  # of 20: 95 % are
     for answer in wide:
         assert "too few rows to tell" not in repr(answer)
-        assert "on both sides" in repr(answer)
+        assert "there are rows near both ends" in repr(answer)
         assert 0 <= answer.value <= 100
     # at a price at which the noise is below a row: of a group without rows one in a hundred has a value
     groups = df.dp(epsilon=400).groupby("g", keys=["A", "C"])["x"].median(bounds=(0, 100))

@@ -99,7 +99,7 @@ def test_shares_are_told_with_both():
     lower, upper = table.interval(of="population")["p"].loc["x"]
     assert (lower, upper) == pytest.approx((0.444, 0.556), abs=0.003)  # of 300
     assert df.dp(epsilon=100).crosstab("g", "h", keys=keys).table().columns.nlevels == 2
-    with pytest.raises(pandas_dp.ArgumentTypeError, match="how far rows spread"):
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="how far values spread"):
         df.dp(epsilon=100).crosstab("g", "h", keys=keys).interval(of="population")
 
 
@@ -347,7 +347,7 @@ def test_where_rows_are_no_sample_it_is_refused_and_says_why(asked):
         asked.median("age", **bounds),
         asked.std("age", **bounds),
     ):
-        with pytest.raises(pandas_dp.ArgumentTypeError, match=r"how far rows spread.*population=True"):
+        with pytest.raises(pandas_dp.ArgumentTypeError, match=r"how far values spread.*population=True"):
             release.interval(of="population")
     with pytest.raises(
         pandas_dp.ArgumentTypeError, match=r"(of values clipped to|no bounds found).*, so this does not"

@@ -50,8 +50,8 @@ def test_few_rows_are_answered_by_two_sums_and_many_by_blocks():
     for rows, blocks in ((FEW, False), (MANY + 100, True)):
         answer = protected(ages(rows)).dp(epsilon=1).mean("x", **WIDE)
         assert (", of the mean of 853 block means clipped to about [" in repr(answer)) == blocks
-        said = "not a Winsorized mean, as there may be fewer than the 8,530 rows that it needs: by method='rotated'; 5 % of the"
-        assert (f"\n  {said} price bought the number of rows" in repr(answer)) == (not blocks)
+        said = "not a Winsorized mean, as there may be fewer than the 8,530 rows that it needs: method='rotated' was used; 5 %"
+        assert (f"\n  {said} of the price bought the number of rows" in repr(answer)) == (not blocks)
         assert answer.query.call == "mean('x', bounds=(0, 1000), method='winsorized')"
         assert answer.interval().lower <= answer <= answer.interval().upper
 

@@ -87,7 +87,7 @@ def test_every_entry_and_every_release_stands_on_it_once(asked):
     asked_at = [s for s, k in zip(entries["sequence"], entries["kind"], strict=True) if k == "query"]
     assert [int(text.rpartition(" ")[2]) for text in times] == [*asked_at, 2]
     others = [row for row in page.texts["th"] if row.startswith("entry ")]
-    kinds = ["entry 1, opened", "entry 2, vouched for", "entry 8, total replaced", "entry 1, opened"]
+    kinds = ["entry 1, opened", "entry 2, vouched for", "entry 8, terms replaced", "entry 1, opened"]
     assert [row.rpartition(",")[0] for row in others] == kinds
     scalars = [r for r in asked.released if not isinstance(r, pd.Series | pd.DataFrame)]
     assert answers(asked.page) == [r._text() for r in scalars]
@@ -106,7 +106,7 @@ def test_it_begins_with_who_is_protected_by_how_much_what_was_published_and_what
     at = terms.index("Who is protected")
     assert terms[at : at + len(first)] == first
     assert "all rows with one value of it together. At most 3 of them count" in told["Who is protected"]
-    assert "with one 'pid' in the table as without one 'pid'" in told["Who is protected"]
+    assert "whether or not one 'pid' is in the table" in told["Who is protected"]
     assert "by a factor of at most 2.72 (epsilon 1)" in told["By how much"]
     assert told["By how much"].endswith("With a probability of at most 1e-6 this may fail (delta).")
     assert told["What was published"] == "Nothing yet. Left: epsilon 1."
@@ -341,7 +341,9 @@ def test_each_sentence_of_warning_is_said_of_something():
     units = [PrivacyUnit(), PERSON, PrivacyUnit(relation=NeighboringRelation.REPLACE_ONE)]
     kinds = ("adopt", "claim", "carried", "outside", "restored", "amend")
     entries = [
-        ledger.LedgerEntry(i, datetime.now(UTC), kind, "{why}", "epsilon=1", None, False)
+        ledger.LedgerEntry(
+            i, datetime.now(UTC), kind, "extend: {why}" if kind == "amend" else "{why}", "epsilon=1", None, False
+        )
         for i, kind in enumerate(kinds)
     ]
     answers = [SimpleNamespace(assumes="{a} total order")]

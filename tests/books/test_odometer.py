@@ -155,7 +155,7 @@ def test_words():
     text = left_text(hybrid, State.zero(), None)
     first, theory = text.split(COUNTED)
     assert first == "about 40 more calls at epsilon=0.1, and delta=1e-7 for finding keys"
-    assert re.fullmatch(r"epsilon=3 added up or Renyi divergence about \S+ \(whichever pays more\)", theory)
+    assert re.fullmatch(r"epsilon=3 by addition or Renyi divergence about \S+ \(whichever allows more\)", theory)
     big = left_text(hybrid, State.zero(), ("rho=9", PrivacyLoss.gaussian(F(9))))
     assert big.startswith("too little for a call at rho=9, ")
     one = left_text(hybrid, State.zero(), ("epsilon=3", PrivacyLoss.pure(F(3))))

@@ -50,7 +50,8 @@ def test_the_first_call_opens_the_budget_and_the_next_go_on_with_it(ask):
 def test_a_version_makes_asking_again_free(ask):
     first = ask(MEAN, "--epsilon", "0.5", "--version", "1", *TOTAL)
     again = ask(MEAN, "--epsilon", "0.5", "--version", "1")
-    assert again.stdout == f"{first.stdout}  answered before: costs nothing now\n"
+    answer, *notes = first.stdout.splitlines()
+    assert again.stdout.splitlines() == [answer, "  answered before: costs nothing now", *notes]
     assert spent(ask.path / "books") == Fraction(1, 2)
     assert ask(MEAN, "--epsilon", "0.5", "--version", "2").returncode == 0
     assert spent(ask.path / "books") == 1

@@ -381,7 +381,7 @@ def test_an_interrupted_job_says_how_it_goes_on(job):
     stop = "def stop(*args):\n    raise KeyboardInterrupt\nimport pandas_dp.commands.run as r\nr.AnswerFiles.add = stop"
     done = job(before=stop)
     assert done.returncode == 130
-    assert "the same command goes on" in done.stderr
+    assert "the same command continues" in done.stderr
     assert job().returncode == 0
     assert spent(job.path / "books") == 1
 

@@ -66,7 +66,7 @@ def test_a_number_of_bins_asks_what_its_edges_ask(column):
 
 def test_where_the_last_bin_ends_is_said_of_equal_bins_alone():
     df = protected(table(), epsilon=10**6)
-    said = "values at 100, where the last bin ends, lie in none"
+    said = "values at 100, the end of the last bin, are in no bin"
     assert said in str(df.dp(epsilon=1).histogram("age", bins=10, bounds=(0, 100)).notes)
     assert said in str(df.dp(epsilon=1).ecdf("age", bins=5, bounds=(0, 100)).notes)
     assert said not in str(df.dp(epsilon=1, fresh=True).histogram("age", bins=range(0, 101, 10)).notes)

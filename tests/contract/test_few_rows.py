@@ -292,7 +292,7 @@ def test_shares_of_few_rows_that_are_shown_hold(noise, cells):
         assert stats.binom.sf(missed - 1, max(len(shown), 1), 0.055) > 1e-7
 
 
-# ---------------------------------------------------------------------------------------------------- size not asked
+# ---------------------------------------------------------------------------------------------------- row count not included
 def test_lists_and_groups_that_ask_for_no_size_say_so_too():
     dp = protected(months(300), epsilon=1000).dp(epsilon=1)
     for answer in (
@@ -301,10 +301,10 @@ def test_lists_and_groups_that_ask_for_no_size_say_so_too():
         dp.groupby("month", keys=[1, 12]).mode("month", keys=[1, 12]),
         dp.top_k("month", 2, keys=[1, 2, 12]),
     ):
-        assert "; size not asked" in repr(answer)
-        assert "; size not asked" in answer.to_csv()
+        assert "; row count not included" in repr(answer)
+        assert "; row count not included" in answer.to_csv()
     known = dp.groupby("month", keys=[1, 12])["cost"].median(bounds=(0, 9000))
-    assert "size not asked" not in repr(known)
+    assert "row count not included" not in repr(known)
 
 
 def test_what_asks_for_no_size_says_so():
@@ -315,10 +315,10 @@ def test_what_asks_for_no_size_says_so():
         dp.mode("month", keys=[1, 2]),
         dp.median("cost", bounds=(0, 9), method="smooth"),
     ):
-        assert "; size not asked" in repr(answer)
+        assert "; row count not included" in repr(answer)
     buys = df.dp(epsilon=1).min("cost", bounds=(0, 9))
-    assert "size not asked" not in repr(buys)
+    assert "row count not included" not in repr(buys)
     block = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9))
-    assert "size not asked: an empty block counts as what the function returns for no rows" in block.notes
+    assert "row count not included: an empty block counts as what the function returns for no rows" in block.notes
     told = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9), rows=3000)
-    assert not any("size not asked" in note for note in told.notes)
+    assert not any("row count not included" in note for note in told.notes)

@@ -6,7 +6,7 @@ import pytest
 from support.frames import protected, refused
 
 import pandas_dp
-from pandas_dp import ArgumentTypeError, local
+from pandas_dp import ArgumentTypeError, ArgumentValueError, local
 
 GROUPED = [
     (lambda d: d["pay"].ecdf, r"df\.dp\(epsilon=0\.5\)\.query\(\"sex == 'A'\"\)\.ecdf\('pay', \.\.\.\)"),
@@ -38,6 +38,39 @@ def test_two_columns_of_groups(monkeypatch):
 def test_the_line_that_is_named_works():
     df = protected()
     assert df.dp(1).query("sex == 'f'").median("pay", bounds=(0, 5000)) >= 0
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "match"),
+    [
+        (lambda d: d.dp(1).drop_duplicates(), AttributeError, r"drop duplicates before df\.dp\.protect"),
+        (lambda d: d.dp.sort_values("age"), AttributeError, "no answer depends on the order of rows"),
+        (lambda d: d.dp.shape, AttributeError, r"\.count\(\) counts the rows"),
+        (lambda d: d.dp.__setitem__("minor", 1), ArgumentTypeError, r"df\.dp\.assign\(minor="),
+        (lambda d: d.dp(rho=0.1, delta=1e-7), ArgumentValueError, r"rho= takes no delta=.*: df\.dp\(rho=0\.01\)"),
+        (lambda d: d.dp.protect(epsilon=3, unit_column="pid"), ArgumentTypeError, r"takes unit=, not unit_column="),
+        (
+            lambda d: d.dp(1).groupby("sex", keys=["f", "m"]).mean(bounds=(0, 9)),
+            ArgumentTypeError,
+            r"\.groupby\('sex', keys=\['f', 'm'\]\)\['cost'\]\.mean\(bounds=\(0, 100\)\)$",
+        ),
+    ],
+)
+def test_what_newcomers_type(monkeypatch, ask, error, match):
+    df = protected()
+    with refused(monkeypatch, df, error, match):
+        ask(df)
+
+
+def test_an_error_bar_under_another_name():
+    df = protected()
+    counts, count = df.dp(1).value_counts("sex", keys=["f", "upper"]), df.dp(1).count()
+    assert counts.upper == counts["upper"]  # a label
+    for answer, name in ((counts, "lower"), (count, "upper"), (count, "ci")):
+        with pytest.raises(AttributeError, match=rf"no attribute '{name}': an error bar is \.interval\(\)"):
+            getattr(answer, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'other'$"):
+        _ = counts.other
 
 
 def test_completion_of_the_package_shows_what_a_user_may_type():

@@ -295,7 +295,7 @@ def test_what_does_not_fit_is_refused(ask, error, match, monkeypatch):
 @pytest.mark.parametrize("ask", [lambda q: q.value_counts("x"), lambda q: q.unique("x")])
 def test_a_session_must_have_a_delta_for_it(ask, monkeypatch):
     pure = protected(pd.DataFrame({"x": CITIES}), epsilon=5)
-    with refused(monkeypatch, pure, BudgetExceededError, "with delta=0 there is no"):
+    with refused(monkeypatch, pure, BudgetExceededError, "this budget has no delta, so there is no"):
         ask(pure.dp(epsilon=1, delta=1e-6))
     little = protected(pd.DataFrame({"x": CITIES}), epsilon=5, delta=1e-6, name=fresh())
     with refused(monkeypatch, little, BudgetExceededError, "reserved for finding keys"):

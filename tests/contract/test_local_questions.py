@@ -125,7 +125,7 @@ def test_b66_one_key_and_a_public_rest_are_two():
 
 def test_a_key_named_other_is_not_taken_for_the_rest(monkeypatch):
     df = protected(neighbors="replace_one", rows=True)
-    with refused(monkeypatch, df, ArgumentValueError, "'other' already"):
+    with refused(monkeypatch, df, ArgumentValueError, "already hold 'other'"):
         df.dp(epsilon=1).randomized_response("sex", keys=["f", "other"], other=True)
 
 

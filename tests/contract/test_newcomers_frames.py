@@ -26,25 +26,25 @@ def owned():
 
 
 @pytest.mark.parametrize(
-    ("ask", "shown"),
+    "ask",
     [
-        (lambda d: d.count(), True),
-        (lambda d: d.sum("x", bounds=(0, 2)), True),
-        (lambda d: d.sum("x", bounds="private"), True),
-        (lambda d: d.histogram("sex", keys=["f", "m"]), True),
-        (lambda d: d.groupby("sex", keys=["f", "m"]).size(), True),
-        (lambda d: d.groupby("sex", keys=["f", "m"])["x"].sum(bounds=(0, 2)), True),
-        (lambda d: d.mean("x", bounds=(0, 2)), False),
-        (lambda d: d.median("x", bounds=(0, 2)), False),
-        (lambda d: d.sample_and_aggregate(lambda b: b["x"].mean(), bounds=(0, 2), blocks=2), False),
+        lambda d: d.count(),
+        lambda d: d.sum("x", bounds=(0, 2)),
+        lambda d: d.sum("x", bounds="private"),
+        lambda d: d.histogram("sex", keys=["f", "m"]),
+        lambda d: d.groupby("sex", keys=["f", "m"]).size(),
+        lambda d: d.groupby("sex", keys=["f", "m"])["x"].sum(bounds=(0, 2)),
+        lambda d: d.mean("x", bounds=(0, 2)),
+        lambda d: d.median("x", bounds=(0, 2)),
+        lambda d: d.sample_and_aggregate(lambda b: b["x"].mean(), bounds=(0, 2), blocks=2),
     ],
 )
-def test_answers_say_which_rows_of_a_unit_do_not_count(owned, ask, shown):
+def test_answers_say_which_rows_of_a_unit_do_not_count(owned, ask):
     answer = ask(owned.dp(epsilon=EXACT))
     asked = str(answer.query)
     note = CUT if "sum(" in asked else BLOCK if "sample_and" in asked else LEFT_OUT
     assert answer.notes[-1] == note
-    assert (f"\n  {note}" in repr(answer)) == shown
+    assert f"\n  {note}" in repr(answer)
 
 
 def test_rows_beyond_the_bound_and_rows_of_nobody_do_not_count(owned):

@@ -97,7 +97,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (
         lambda d: d.dp.protect(epsilon=1, unit="pid"),
         ArgumentTypeError,
-        r"max_rows=1, name='rows'\), df\.dp\(epsilon=0\.1\)\.rows_per_unit\(\), .*session\.close\(\) and protect again",
+        "max_rows=10.; if you do not know one, max_rows='private' finds it",
     ),
 ]
 

@@ -62,7 +62,7 @@ def test_the_line_to_type_goes_on_with_the_budget(made, terms):
     df.dp(epsilon=2.5).count()
     other = made(df)
     line = to_type(str(refusal("other.dp(epsilon=1).count()", other=other)), name)
-    assert line.endswith(f"# goes on: {session.spent.epsilon.normalize():.3g} of 20 spent")
+    assert line.endswith(f"# continues: {session.spent.epsilon.normalize():.3g} of 20 spent")
     if terms.get("unit", "age") not in other.columns:
         with pytest.raises(ArgumentValueError, match="is not a column of this table"):
             typed(line, other=other)
@@ -79,7 +79,7 @@ def test_nothing_but_the_name_of_the_variable_differs():
     first, *lines, last = texts.pop().splitlines()
     assert first == UnverifiedFrameError.TEXT
     assert all(
-        re.fullmatch(r"other\.dp\.protect\(epsilon=.*\)  # goes on: [\d.]+ of [\d.]+ spent", line) for line in lines
+        re.fullmatch(r"other\.dp\.protect\(epsilon=.*\)  # continues: [\d.]+ of [\d.]+ spent", line) for line in lines
     )
     assert "df.dp.query(" in last
 

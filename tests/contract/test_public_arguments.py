@@ -11,7 +11,7 @@ from pandas_dp import ArgumentValueError, Schema
 from pandas_dp.facts import public_only
 from tests.support.frames import people, protected, refused
 
-SAYS = "must be public, and a table or column that is protected, or was made of one, is not"
+SAYS = "must be public, and a table or column that is protected, or was made from one, is not"
 # what pandas makes of a column, by name: each carries the mark of its table
 TAKEN = {
     "column": lambda s: s,

@@ -232,8 +232,8 @@ print(df.dp.protect(epsilon=3, name="named").spent)
 """
     first, *spent = lines(code, tmp_path)
     assert first == (
-        "this session was opened for a first question; name its total first: df.dp.protect(epsilon=3), with unit= and "
-        "max_rows= where somebody may have several rows, with delta= where keys are to be found"
+        "this session was opened automatically for a first question; set its total first: df.dp.protect(epsilon=3), with unit= "
+        "and max_rows= where somebody may have several rows, with delta= where keys are to be found"
     )
     assert spent == ["epsilon=1", "epsilon=1"]
 
@@ -265,8 +265,8 @@ for frame in (df, df[df.age > 30], pandas_dp.read_csv("a.csv", dtype={"age": "In
     assert (
         told
         == [
-            "there is a ledger here, 'visits.dpledger', and no session: protect the frame on its budget first",
-            "df.dp.protect(epsilon=1, ledger='visits.dpledger')  # goes on: 1 of 1 spent",
+            "this folder holds the ledger 'visits.dpledger', but no session is open: first continue its budget",
+            "df.dp.protect(epsilon=1, ledger='visits.dpledger')  # continues: 1 of 1 spent",
         ]
         * 3
     )
@@ -282,9 +282,11 @@ os.chdir("/")
 try:
     pandas_dp.read_csv({path!r}, dtype={{"age": "Int64"}}).dp(epsilon=1).count()
 except pandas_dp.NoSessionError as error:
-    print(str(error)[:22])
+    print(str(error)[:28])
 """
-    assert lines(beside.format(path=str(tmp_path / "elsewhere" / "a.csv")), tmp_path) == ["there is a ledger here"]
+    assert lines(beside.format(path=str(tmp_path / "elsewhere" / "a.csv")), tmp_path) == [
+        "this folder holds the ledger"
+    ]
 
 
 MADE = """
@@ -365,7 +367,7 @@ def test_a_restart_that_forgets_the_name_or_terms_opens_nothing_and_is_told_the_
 def test_a_total_that_is_higher_is_raised_by_the_two_lines_that_are_told(tmp_path):
     lines(MADE.format(terms="epsilon=3", price="epsilon=1"), tmp_path)
     told, line = lines(RESTARTED.format(terms="epsilon=4"), tmp_path)[2:4]
-    assert "epsilon=3, not 4: to raise it on record, go on and then type df.dp.session.extend(to=4, reason=" in told
+    assert "epsilon=3, not 4: to raise it on record, continue and then type df.dp.session.extend(to=4, reason=" in told
     assert lines(f"{line}\ndf.dp.session.extend(to=4, reason='more'); print(df.dp.session.left)", tmp_path) == [
         "epsilon=3"
     ]
@@ -392,7 +394,7 @@ def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path):
         (tmp_path / "a.dpledger").write_text(content)
         ask = "try:\n    df.dp(epsilon=1).count()\nexcept pandas_dp.NoSessionError as error:\n    print(error)"
         assert lines(ask, tmp_path) == [
-            "there is a ledger here, 'a.dpledger', and no session: protect the frame on its budget first"
+            "this folder holds the ledger 'a.dpledger', but no session is open: first continue its budget"
         ]
         assert (tmp_path / "a.dpledger").read_text() == content
 
@@ -409,7 +411,7 @@ for refused in (lambda: df.dp.session.extend(to_delta=1e-6, reason="more"), lamb
 print(df.dp.protect(epsilon={total}).left.epsilon > 0)
 """
     extend, other, left = lines(code, tmp_path)
-    assert f"name its total first: df.dp.protect(epsilon={total}), with unit= and max_rows= where " in extend
+    assert f"set its total first: df.dp.protect(epsilon={total}), with unit= and max_rows= where " in extend
     assert other.startswith(
         f"df.dp.protect(epsilon={total})  # with what was answered before; unit= and max_rows= where "
     )

@@ -319,7 +319,7 @@ def test_columns_that_are_too_alike_get_a_ridge():
     assert answer["x"] + 2 * answer["twice"] == pytest.approx(1 / 400, rel=0.05)
     assert abs(answer["x"]) < 5 / 400  # without the ridge any number
     assert answer.interval() is None
-    assert "no interval is known, the noise is too large for one: take more rows" in repr(answer)
+    assert "no interval, as the noise is too large: take more rows" in repr(answer)
     assert answer.plot() is not None
     assert '"lower"' not in answer.to_json()
     flat = protected(pd.DataFrame({"x": [5.0] * 1000, "y": [1.0, 3.0] * 500}), epsilon=10**6)

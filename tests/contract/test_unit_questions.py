@@ -40,7 +40,7 @@ def test_units_by_their_rows(neighbors, max_rows):
     assert [line.split(",")[0] for line in counts.to_csv().splitlines()[-7:]] == read
     assert "<th>4 to 5</th>" in counts._repr_html_()
     shares = "1: 60 %, 2: 60 %, 3: 60 %, 5: 90 %, 10: 90 %, 20: 90 %"
-    kept = f"units that keep all their rows, about, by max_rows: {shares}"
+    kept = f"share of units that keep all rows, by max_rows: {shares}"
     none = (
         "no max_rows up to 20 is certain to keep all rows of 95 % of the units; a larger limit= or epsilon may find one"
     )
@@ -67,7 +67,7 @@ def test_a_total_of_noise_says_so():
     notes = df.dp(epsilon=0.001).rows_per_unit().notes
     # false alarm of a count at most 0.05 by design, so what may come is either of the two; both say what they are
     assert len(notes) in (1, 2)
-    assert notes[0].startswith(("useless: all counts could be 0", "units that keep"))
+    assert notes[0].startswith(("useless: all counts could be 0", "share of units that keep"))
 
 
 @pytest.mark.parametrize(("neighbors", "scale"), [("add_remove", 4), ("replace_one", 8)])

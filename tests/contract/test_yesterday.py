@@ -62,9 +62,13 @@ NARROWER = {
 BOTH = {"value_counts as shares"}  # have an interval for the population, too, since
 
 
-BUYING = "; error_bar=True buys an interval in values", "; size not asked"  # said of numbers without interval since
+BUYING = (
+    "; error_bar=True buys an interval in values",
+    "; row count not included",
+)  # said of numbers without interval since
 NOTED = {
     *("quantile", "quantiles", "max of open bounds"),  # say since that their ranks are those of rounded values
+    *("smooth median", "mst_cost"),  # why there is no error bar, in other words
     *("cov", "corr", "cov of three"),  # of an interval of all that is possible, that it is none
     *(name for name in TEXTS if any(word in name for word in ("found", "unique", "by hundreds of"))),  # in other words
 }
@@ -72,7 +76,7 @@ NOTED = {
 
 def reworded(text):
     """A text of that day in today's words."""
-    text = text.replace("of the data, keys of few units may", "of the data; rare keys may")
+    text = text.replace("key is one of the data, keys of few units may", "listed key occurs in the data; rare keys may")
     return re.sub(r"its rank is within ([\d,]+) of the wanted one", r"within \1 rows of the true quantile", text)
 
 

@@ -98,7 +98,7 @@ def test_a_pure_budget_pays_no_gaussian_noise_and_says_so(loss):
     assert rule.admit(State.zero(), charge) is None
     error = budget_words.refusal(rule, State.zero(), "rho=0.001", charge)
     assert error.currency == "delta"
-    assert error.fits.startswith("with delta=0 there is no Gaussian noise and no key discovery")
+    assert error.fits.startswith("this budget has no delta, so there is no Gaussian noise and no key discovery")
     assert "leave out delta= and rho= (epsilon=1 would fit)" in error.fits
     assert "df.dp.session.extend(to_delta=1e-6, reason='...')" in error.fits
 
@@ -147,7 +147,7 @@ def test_texts_of_a_hybrid_budget():
     rule = filter_for(Budget.of(3, DELTA))
     assert budget_words.spent(rule, State.zero()) == "epsilon=0"
     assert re.fullmatch(
-        r"epsilon=3 added up or Renyi divergence about \S+ \(whichever pays more\), delta=1e-7 for finding keys",
+        r"epsilon=3 by addition or Renyi divergence about \S+ \(whichever allows more\), delta=1e-7 for finding keys",
         budget_words.left(rule, State.zero()),
     )
     state = spend(rule, State.zero(), pure(F(1, 3)), gaussian("0.001"), PrivacyLoss((), DELTA / 20))

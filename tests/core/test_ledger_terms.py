@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from fractions import Fraction as F
 
 import pytest
@@ -33,17 +34,17 @@ def test_joining_goes_on_with_what_is_spent(path):
         (
             Budget.of(3, DELTA, DELTA / 2),
             UNIT,
-            "delta_reserved=1e-7, not 5e-7: of a used budget this stays as it is",
+            "delta_reserved=1e-7, not 5e-7: once something was asked, this cannot change",
         ),
         (
             Budget.of(3, DELTA),
             PrivacyUnit("doctor_id", 10, 2, 8),
-            "unit='patient_id', not 'doctor_id': of a used budget",
+            "unit='patient_id', not 'doctor_id': once something was asked",
         ),
         (
             Budget.of(5),
             PrivacyUnit("doctor_id", 20, 2, 8),
-            "unit='patient_id', not 'doctor_id', max_rows=10, not 20, epsilon=3, not 5, delta=1e-6, not 0: of a used",
+            "unit='patient_id', not 'doctor_id', max_rows=10, not 20, epsilon=3, not 5, delta=1e-6, not 0: once something",
         ),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 20, 2, 8), "max_rows=10, not 20"),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 10, 3, 8), "max_groups=2, not 3"),
@@ -102,7 +103,7 @@ def test_whatever_was_asked_or_noted_fixes_the_unit(ledger, use):
         ledger.note("data", "adopt", "by hand")
     else:
         ledger.reserve("data", None, "q", "p", pure("0.1") if use == "charge" else PrivacyLoss(), UNIT)
-    with pytest.raises(LedgerError, match="used budget"):
+    with pytest.raises(LedgerError, match="once something was asked"):
         ledger.open("data", ONE, PrivacyUnit())
     with pytest.raises(LedgerError, match="only be raised"):
         ledger.open("data", Budget.of(F("0.5")), UNIT)
@@ -134,7 +135,7 @@ def test_an_extended_budget_is_joined_on_the_terms_it_had(ledger):
     ledger.amend("data", Budget.of(3, DELTA), UNIT, "extend: two")
     for budget in (ONE, Budget.of(2), Budget.of(3, DELTA)):
         assert not ledger.open("data", budget, UNIT)
-        with pytest.raises(LedgerError, match="used budget"):
+        with pytest.raises(LedgerError, match="once something was asked"):
             ledger.open("data", budget, PrivacyUnit())
     for budget in (Budget.of(9), Budget.of(F("0.5")), Budget.of(2, DELTA)):  # replaced before, or never had
         with pytest.raises(LedgerError):
@@ -180,8 +181,25 @@ def test_a_total_may_fall_to_what_is_spent_and_no_further(ledger):
         ledger.amend("data", Budget.of(F("0.4")), UNIT, "too little")
     with pytest.raises(LedgerError, match="unit='patient_id', not None"):
         ledger.amend("data", ONE, PrivacyUnit(), "another unit")
+    with pytest.raises(LedgerError, match="neighbors='add_remove', not 'replace_one'"):
+        ledger.amend("data", ONE, replace(UNIT, relation=NeighboringRelation.REPLACE_ONE), "another relation")
     assert ledger.entries("data") == before
     assert ledger.budget("data")[0] == Budget.of(F("0.5"))
+
+
+def test_another_bound_on_the_rows_of_a_unit_is_put_on_record(ledger):
+    """Who still has the one before is told so, not answered."""
+    ledger.open("data", ONE, UNIT)
+    ask(ledger, "0.5")
+    more = replace(UNIT, rows=UNIT.rows + 1)
+    ledger.amend("data", ONE, more, "max_rows found")
+    assert ledger.budget("data") == (ONE, more)
+    with pytest.raises(LedgerError, match="terms of this budget were replaced"):
+        ask(ledger, "0.1")
+    ledger.reserve("data", None, "q", "p", pure("0.5"), more)
+    with pytest.raises(BudgetExceededError):
+        ledger.reserve("data", None, "q", "p", pure("0.1"), more)
+    ledger.verify()
 
 
 def test_a_pure_budget_that_becomes_hybrid_counts_its_past_divergences(ledger):

@@ -252,7 +252,7 @@ def test_a_plan_calls_nothing_but_steps_and_questions(name):
         (lambda q: q["age"].head, "rows are never released"),
         (lambda q: q.query("age > 1").head, "rows are never released"),
         (lambda q: q.groupby("sex", keys=["f"]).corr, "There are: agg, count, histogram, mean, median"),
-        (lambda q: q.count().count, "steps stand before it"),
+        (lambda q: q.count().count, "steps come before it"),
     ],
 )
 def test_names_are_checked_at_once_and_hinted_as_by_the_frame(ask, text):

@@ -230,7 +230,7 @@ def test_a_regression_without_interval_says_why_and_what_to_do():
     table.dp.protect(epsilon=10**6, name=fresh())
     found = table.dp(epsilon=0.5).linear_regression("income", ["age", "educ"], bounds=LIMITS)
     assert found.interval() is None
-    line = "no interval is known, the noise is too large for one: take more rows, a larger epsilon, narrower bounds or"
+    line = "no interval, as the noise is too large: take more rows, a larger epsilon, narrower bounds or"
     assert line in repr(found)
     assert f"# {line} fewer columns" in found.to_csv().splitlines()
     assert found.table().columns.tolist() == ["value"]

@@ -209,7 +209,7 @@ def test_scalars_of_arrow_are_refused_like_those_of_numpy():
 
 
 def test_a_refused_total_of_an_implicit_session_names_the_way(tmp_path):
-    assert "name its total" in run(
+    assert "set its total" in run(
         'df.dp(epsilon=1).count()\ntry:\n    df.dp.session.extend(to=6, reason="x")\n'
         "except pandas_dp.PandasDPError as error:\n    print(error)\n"
     )

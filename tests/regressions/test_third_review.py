@@ -132,7 +132,7 @@ def test_sums_are_never_read_in_another_currency(before, after):
     if before == after:
         ledger.amend("n", more, UNIT, "more")
         return
-    with pytest.raises(LedgerError, match=f"type accountant='{before}' to go on"):
+    with pytest.raises(LedgerError, match=f"type accountant='{before}' to continue"):
         ledger.amend("n", more, UNIT, "more")
     with pytest.raises(LedgerError):
         ledger.open("n", more, UNIT, mistaken=True)

@@ -186,7 +186,7 @@ def test_a_version_of_rows_that_were_left_has_no_public_number_of_rows():
     cut(df)
     for frame, rows in ((df, None), (other, True)):
         if rows:
-            with pytest.raises(ArgumentValueError, match="nobody said that the number of its rows is public"):
+            with pytest.raises(ArgumentValueError, match="nobody said that its number of rows is public"):
                 frame.dp.protect(**ROWS, name=name, table="t", version="2", rows=rows)
         frame.dp.protect(**ROWS, name=name, table="t", version="2")
         assert frame.dp.preview(epsilon=1).count().price == "epsilon=1"
@@ -312,7 +312,7 @@ def test_nothing_that_shows_rows_takes_another_read_of_a_file_whose_session_is_o
     df = pandas_dp.read_parquet(path)
     session = df.dp.protect(epsilon=1, name=fresh())
     again = pandas_dp.read_parquet(path)
-    with pytest.raises(ArgumentValueError, match="made of one or of its files"):
+    with pytest.raises(ArgumentValueError, match="made from one or of its files"):
         pandas_dp.audit.check(pandas_dp.query(epsilon=1).count(), again, again.iloc[:-1], samples=500)
     with pytest.raises(ArgumentTypeError, match="these values are protected"):
         teaching.sensitivities(again["age"][:9], bounds=(0, 100), beta=1)

@@ -189,7 +189,7 @@ def test_a_session_is_printed_in_lines_with_what_can_be_done_first():
         "  left     about 7 more calls at epsilon=0.5, and delta=1e-6 for finding keys",
     ]
     assert lines[3].startswith("  counted  spent epsilon=0.5, Renyi divergence about ")
-    assert "; left epsilon=3.5 added up or Renyi divergence about " in lines[3]
+    assert "; left epsilon=3.5 by addition or Renyi divergence about " in lines[3]
     assert lines[4] == "  ledger   not saved; lost when Python stops"
     preview = repr(df.dp.preview(epsilon=0.5).count("age")).split("\n")
     assert (

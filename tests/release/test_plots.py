@@ -97,7 +97,7 @@ def test_what_would_mislead_stands_below_a_plot(figures):
     axes[0].figure.canvas.draw()
     assert [len(ax.texts) for ax in axes] == [0, 0, 1]
     (told,) = axes[2].texts
-    assert told.get_text() == "beware of \\$x_\nhatched or hollow: how far off it may be is not known"
+    assert told.get_text() == "beware of \\$x_\nhatched or hollow: the error is not known"
     below, figure = told.get_window_extent(), axes[0].figure.bbox
     assert 0 <= below.y0 < below.y1 <= min(t.get_window_extent().y0 for t in axes[2].get_xticklabels())
     assert 0 <= below.x0 < below.x1 <= figure.width

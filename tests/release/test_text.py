@@ -48,7 +48,10 @@ CUT = Additive(DiscreteLaplace(Fraction(1)), within=(Fraction(0), Fraction(10)))
             lambda: release(12.3456, Additive(NOISE, Fraction(1, 10**5)), spent="epsilon=0.2, delta=0.1"),
             "12.3456 ± 0.0015 (95 %), epsilon 0.2, delta 0.1",
         ),
-        (lambda: release(0.001, Additive(NOISE), lineage="vouched"), "0 ± 150 (95 %), epsilon 0.2, vouched"),
+        (
+            lambda: release(0.001, Additive(NOISE), lineage="vouched"),
+            "0 ± 150 (95 %), epsilon 0.2, on the owner's word",
+        ),
         (lambda: release(5, assumes="L1 = 3"), "5 (no interval known), epsilon 0.2, assumes L1 = 3"),
     ],
 )
@@ -131,4 +134,4 @@ def test_found_keys_say_what_is_known_of_them():
     df = pd.DataFrame({"city": ["x"] * 500})
     df.dp.protect(epsilon=1, delta=1e-5, name=fresh())
     shown = repr(df.dp(epsilon=0.5, delta=1e-6).unique("city"))
-    assert "every key is one of the data; rare keys may be missing, epsilon 0.5" in shown
+    assert "every listed key occurs in the data; rare keys may be missing, epsilon 0.5" in shown

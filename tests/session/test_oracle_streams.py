@@ -137,7 +137,7 @@ def big(count):
         ({"domain": {}}, ArgumentTypeError, r"oracle\(domain="),
         ({"domain": ["age"]}, ArgumentTypeError, r"oracle\(domain="),
         ({"domain": {"nobody": [1, 2]}}, ArgumentValueError, "no column named 'nobody'"),
-        ({"domain": {"age": 10}}, ArgumentTypeError, "must be a list"),
+        ({"domain": {"age": 10}}, ArgumentTypeError, "must have a list"),
         ({"domain": {"age": [30]}}, ArgumentValueError, "at least two edges"),
         ({"domain": {"age": [30, 20]}}, ArgumentValueError, "rise"),
         ({"domain": {"sex": []}}, ArgumentValueError, "must not be empty"),
@@ -172,7 +172,7 @@ def test_a_stream_takes_a_plain_epsilon(price, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("condition", "line"), [("age > 30", "divides a bin"), ("pay > 3", "not a column of the domain"), ("age +", "read")]
+    ("condition", "line"), [("age > 30", "cuts a bin"), ("pay > 3", "not a column of the domain"), ("age +", "read")]
 )
 def test_refused_questions_cost_nothing(condition, line, monkeypatch):
     df = protected(epsilon=3)

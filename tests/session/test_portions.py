@@ -57,7 +57,7 @@ def test_the_same_allotment_again_is_the_same():
     assert first.dp.session is again.dp.session
     first.dp(epsilon=0.75).count()
     assert (df.dp.session.spent, again.dp.session.left) == ("epsilon=1", "epsilon=0.25")
-    with pytest.raises(ArgumentValueError, match="epsilon=1, which stays what it is"):
+    with pytest.raises(ArgumentValueError, match="epsilon=1, which cannot change"):
         df.dp.allot("team A", epsilon=2)
     with pytest.raises(ArgumentValueError, match="fixed"):
         first.dp.session.extend(to=5, reason="more")

@@ -195,7 +195,7 @@ def test_no_name_of_a_directory_decides_on_a_type(tmp_path):
         told.append(pandas_dp.read_parquet(tmp_path / last))
     assert [frame["ward"].tolist() for frame in told] == [["06", "07"], ["06", "x"]]
     assert told[0].dtypes.tolist() == told[1].dtypes.tolist()
-    with pytest.raises(ArgumentValueError, match=r"partitioning: types must be said: pandas_dp\.read_parquet"):
+    with pytest.raises(ArgumentValueError, match=r"partitioning: name the types: pandas_dp\.read_parquet"):
         pandas_dp.read_parquet(tmp_path / "07", partitioning="hive")
     typed = pa.dataset.partitioning(pa.schema([("ward", pa.int32())]), flavor="hive")
     assert pandas_dp.read_parquet(tmp_path / "07", partitioning=typed)["ward"].tolist() == [6, 7]
