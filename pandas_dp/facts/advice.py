@@ -257,7 +257,9 @@ def _meant(value: Any, free: list[inspect.Parameter]) -> inspect.Parameter | Non
         float: "float",
         tuple: "bounds",
         list: lists,
-        dict: "keys bounds bins",
+        dict: "keys bounds bins"
+        if type(value) is dict and {*map(type, value.values())} != {tuple}
+        else "bounds keys bins",
     }
     wanted = ["bounds"] if type(value) is str and value == "private" else kinds.get(type(value), "").split()
     fits = (known for kind in wanted for known in free if kind in (known.name, *str(known.annotation).split(" | ")))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pandas_dp.errors import ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.as_text import of_text
 from pandas_dp.questions.rows import PreparedFrame
 
 if TYPE_CHECKING:
@@ -42,19 +43,21 @@ def with_dummies(frame: PreparedFrame, y: str, columns: Sequence[str], keys: Any
         If a column of text has no public keys, or fewer than two, or a dummy has the name of another column.
     """
     kinds = {column: frame._kind(column) for column in columns}
-    lacking = {
-        c: checks.KEYS["key"] for c, kind in kinds.items() if kind.name == "key" and frame._facts(c).keys is None
-    }
-    shown = lacking or dict.fromkeys(columns[:1], checks.KEYS["key"])
+    texts = [column for column, kind in kinds.items() if kind.name == "key"]
+    lacking = [column for column in texts if frame._facts(column).keys is None]
+    shown = dict.fromkeys(lacking or texts or columns[:1], checks.KEYS["key"])
     typed = f"{{{', '.join(f'{column!r}: {example}' for column, example in shown.items())}}}"
     line = Line(f"{CALL}({y!r}, {list(columns)}, keys={typed}, bounds=...)", (("keys", typed),))
     if keys is not None and not isinstance(keys, Mapping):
         raise line.refuse("keys= is a dict with the list of keys of each column of categories")
     given = {} if keys is None else dict(keys)
-    for name in given:
+    for name in given if columns else ():
         if name not in kinds:
             close = did_you_mean(name, kinds) if isinstance(name, str) else ""
-            raise line.refuse(f"keys= names a column that is not in x{close}", ArgumentValueError)
+            more = repr([*columns, name])
+            needs = (("x", more),) if name in frame._empty() else (("keys", typed),)
+            other = Line(f"{CALL}({y!r}, {more}, keys=..., bounds=...)", needs)
+            raise other.refuse(f"keys= names a column that is not in x{close}", ArgumentValueError)
     listed: list[str] = []
     names: list[str] = []
     dummies: dict[str, Any] = {}
@@ -62,7 +65,8 @@ def with_dummies(frame: PreparedFrame, y: str, columns: Sequence[str], keys: Any
         if kind.name != "key" and given.get(column) is None:
             names.append(column)
             continue
-        by, _ = checks.keys(given.get(column), False, False, kind, frame._facts(column), CALL, column, line)
+        own = line._replace(otherwise=of_text(kind, column))
+        by, _ = checks.keys(given.get(column), False, False, kind, frame._facts(column), CALL, column, own)
         if len(by.keys) < 2:
             raise line.refuse(
                 f"{column!r} needs two keys or more, of which the first is what others are compared with",

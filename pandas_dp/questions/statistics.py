@@ -324,11 +324,11 @@ class StatisticQuestions(QuantileQuestions):
             raise ArgumentValueError(
                 "the constant is called 'intercept': .rename({'intercept': 'start'}) the column first"
             )
-        if bounds is not None and not isinstance(bounds, Mapping):
-            raise self._bounds_line("linear_regression", (y, *explaining), {}).refuse(
-                "bounds must be a dict with a pair for each column"
-            )
         made, names, more = with_dummies(self, y, list(explaining), keys)
+        if bounds is not None and not isinstance(bounds, Mapping):
+            numeric = [name for name in (y, *names) if name not in more]
+            wrong = "bounds must be a dict with a pair for each column of numbers"
+            raise self._bounds_line("linear_regression", numeric, {}).refuse(wrong)
         names, lattices, given = made._together("linear_regression", (y, *names), {**(bounds or {}), **more})
         text = self._text(x=names[1:], bounds=given, keys=LEFT_OUT)  # beside the steps that make the dummies
         return made._ask(text, LinearRegression(names, lattices), names)
