@@ -6,6 +6,7 @@ this file: ``certificate.html`` and its style sheet ``certificate.css``.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
@@ -285,7 +286,7 @@ def _record(entries: list[LedgerEntry]) -> str:
 
 
 def _chain(account: Account, made: Certificate) -> str:
-    how = f"pandas-dp ledger verify {made.ledger}" if made.ledger else "session.report()"
+    how = f"pandas-dp ledger verify {shlex.quote(made.ledger)}" if made.ledger else "session.report()"
     return (
         f"<dl><dt>Entries</dt><dd>{len(account.entries):,}</dd><dt>Head</dt><dd><code>{visible(account.head)}</code></dd></dl>"
         '<p class="muted">Each entry carries a digest (SHA-256) of itself and of the one before; the head is the last of them. '

@@ -143,7 +143,8 @@ def _told(key: str, table: Table) -> tuple[str, str]:
     with suppress(ValueError, SyntaxError):  # a token that is no version is no tuple either
         version: Any = ast.literal_eval(table.token)[2]
         words += f", version {version}"
-    return words + (" (vouched)" if lineage == "vouched" else ""), _stated(table.schema)
+    known = filter(None, [_stated(table.schema), "" if table.rows_public is False else "the number of its rows"])
+    return words + (" (vouched)" if lineage == "vouched" else ""), "; ".join(known)
 
 
 def _stated(schema: Schema) -> str:

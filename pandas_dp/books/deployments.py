@@ -1,6 +1,6 @@
 """What the owner says of a publication, and the entry of the public registry of deployments that is made of it, as YAML.
 
-The registry is OpenDP's; its schema asks for floats, which stand nowhere else in what is reported.
+The registry is OpenDP's. Its schema asks for numbers: they are written as decimals, rounded up where they are no short ones.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
@@ -139,7 +141,8 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
     questions = sum(e.kind == "query" for e in account.entries)
     basic = ("name", "data_curators", "intended_use", "data_product_type", "data_product_region", "description")
     words = WORDS["statement"]
-    parameters = {"epsilon": float(promised.epsilon)} | ({"delta": float(promised.delta)} if promised.delta else {})
+    parameters = {"epsilon": promised.epsilon} | ({"delta": promised.delta} if promised.delta else {})
+    warned = [full for _, full in contents.warnings(rule, unit, account.entries, list(account.answers.values()))]
     used = statement.mechanisms(account) or ["none yet"]
     made_of: dict[str, Any] = {
         "url_slug": about["slug"],
@@ -179,7 +182,9 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
                 )
             }
             | _of(about, "justification"),
-            "administrative": _of(about, "sources", authors="registry_authors"),
+            "administrative": _of(about, "sources")
+            | ({"notes": _listed(warned)} if warned else {})
+            | _of(about, authors="registry_authors"),
         },
     }
     return "\n".join(_yaml(made_of)) + "\n"
@@ -200,7 +205,7 @@ def _listed(lines: Iterator[str] | list[str]) -> str:
 
 
 def _yaml(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield the lines of a tree of mappings, lists of texts, texts and numbers. Texts are quoted as JSON quotes them."""
+    """Yield the lines of a tree of mappings, lists of texts, texts and numbers."""
     for key, value in node.items():
         start = f"{'  ' * depth}{key}:"
         if isinstance(value, Mapping):
@@ -208,12 +213,21 @@ def _yaml(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
             yield from _yaml(value, depth + 1)
         elif isinstance(value, list):
             yield start
-            yield from (f"{'  ' * depth}  - {json.dumps(one)}" for one in value)
+            yield from (f"{'  ' * depth}  - {_quoted(one)}" for one in value)
         else:
-            yield f"{start} {_number(value) if isinstance(value, float) else json.dumps(value)}"
+            yield f"{start} {_number(value) if isinstance(value, Fraction) else _quoted(value)}"
 
 
-def _number(value: float) -> str:
-    """A number that YAML takes for one: of 1e-06 it makes a text, of 1.0e-06 not."""
-    digits, exponent, power = repr(value).partition("e")
+def _quoted(value: Any) -> str:
+    """A text in the double quotes of YAML, where whatever is not printed is escaped by its number; other values as they are."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(
+        c if c.isprintable() else "\\ufffd" if "\ud800" <= c <= "\udfff" else f"\\U{ord(c):08x}" for c in text
+    )
+
+
+def _number(x: Fraction) -> str:
+    """A decimal that is not smaller, which YAML takes for a number: of 1e-06 it makes a text, of 1.0e-06 not."""
+    told = str(Context(prec=15, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator)))
+    digits, exponent, power = told.partition("E")
     return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}"

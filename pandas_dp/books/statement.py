@@ -7,6 +7,7 @@ can know, who publishes what for whom, is the owner's word: ``about``.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from importlib.metadata import version
@@ -46,7 +47,7 @@ def statement(made: Certificate, about: Mapping[str, Any], values: bool = False)
         "other_budgets": list(made.others),
         "about": dict(about),
     }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(told, indent=2) + "\n"
 
 
 def _software() -> dict[str, str]:
@@ -115,7 +116,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
         "chain": {
             "entries": len(entries),
             "head": account.head,
-            "verify": f"pandas-dp ledger verify {made.ledger}" if made.ledger else None,
+            "verify": f"pandas-dp ledger verify {shlex.quote(made.ledger)}" if made.ledger else None,
         },
     }
 

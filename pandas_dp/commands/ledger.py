@@ -16,6 +16,7 @@ from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.ledger_reading import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.core.records import ALL
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError
 from pandas_dp.facts import numbers
 from pandas_dp.queries.json_values import read_decimal
@@ -96,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"the back-up is written to {options.to}; nothing can be charged to it until it is restored")
             return DONE
         if options.what == "restore":
-            loss, price = (None, "all that was left") if options.all else _since(options.spent_since)
+            loss, price = (None, ALL) if options.all else _since(options.spent_since)
             ledger_files.restore(ledger, loss, price)
             print(f"{options.file} is restored; charged to each of its budgets ({len(ledger.heads()):,}): {price}")
             return DONE

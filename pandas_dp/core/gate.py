@@ -113,7 +113,7 @@ class Request:
     @property
     def kept_as(self) -> str | None:
         """The name of the noisy result within its entry: of a base there is one refinement, at one price."""
-        return self.key if self.base is None else f"{self.key} at {self.price}"
+        return self.key if self.base is None else f"{self.key} of {self.drawn} at {self.price}"
 
     def __repr__(self) -> str:
         """Show the public texts."""
@@ -184,7 +184,9 @@ def _release(request: Request) -> Given:
             # by its key, so that no damage to an index of the file serves the answer of another question
             kept = json.loads(found[1])  # a list: written without it before
             if request.base is not None and request.kept_as not in kept:
-                raise LedgerError(f"this answer was refined at another price (entry {found[0]}): refine that one")
+                raise LedgerError(
+                    f"this answer was refined at another price or from another draw (entry {found[0]}): refine that one"
+                )
             transcript = kept.get(request.kept_as, ()) if isinstance(kept, dict) else kept
             return Given(_replay(request.recipe(), transcript), found[0], False)
     sole = request.base is not None
@@ -215,7 +217,7 @@ def _refining(request: Request, base: Request) -> Recipe:
     """
     found = request.ledger.stored(request.name, base.key or "")
     transcript = json.loads(found[1]).get(base.kept_as, []) if found is not None and found[0] == request.drawn else []
-    old, new = next(base.recipe()), next(request.recipe())
+    old, new = next(base.recipe(), None), next(request.recipe(), None)
     if (
         len(transcript) != 1
         or not (isinstance(old, Measurement) and isinstance(new, Measurement) and old.statistic == new.statistic)

@@ -28,6 +28,7 @@ from pandas_dp.core.records import Row
 from pandas_dp.errors import LedgerError
 
 __all__ = ["Ledger", "LedgerEntry", "open_ledger"]
+LOST = "was when a process ended or a copy of the ledger was put back"
 _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
 Names = Sequence[str]
 Check = Callable[[Names], object]
@@ -172,10 +173,8 @@ class Ledger(Readable):
             if row.unit != records.unit_text(unit):
                 raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
             paid = records.charged(connection, row, key or "") if once or sole else None
-            if sole and (paid or type(row.rule) is not PureFilter):
-                raise LedgerError(
-                    "this answer is being refined, or was when a process ended: it is not refined once more"
-                )
+            if sole and (paid or type(row.rule) is not PureFilter or records.restored(connection, row)):
+                raise LedgerError(f"this answer is not refined once more: it is being refined, or {LOST}")
             if paid:
                 return paid
             rule, (text, state) = row.rule, self._parsed
@@ -249,7 +248,10 @@ class Ledger(Readable):
         if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
             raise LedgerError(f"the accountant of a used budget cannot change: type accountant={known!r} to continue")
         new = filter_for(budget, old.order if used else None)
-        if isinstance(old, GDPFilter) and old.admit(state, _NOTHING) is None:  # of what is not Gaussian it knows no sum
+        over = (
+            isinstance(old, GDPFilter) and old.admit(state, _NOTHING) is None
+        )  # of what is not Gaussian it knows no sum
+        if over or records.restored(connection, row, all_of_it=True):
             raise LedgerError(
                 "more was put on record than this budget can count, so it is not raised: name= opens another one"
             )

@@ -26,6 +26,7 @@ from pandas_dp.errors import LedgerError
 APPLICATION_ID = int.from_bytes(b"pdDP", "big")
 SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
 STORED = ("results", "answers")
+ALL = "all that was left"  # the price of an older copy of which nobody knows what was answered since
 REFINED = "refine("  # begins the text of an entry that paid the difference between two draws
 RESULTS, ANSWERS = (
     f"""CREATE TABLE {table} (
@@ -182,6 +183,12 @@ def charged(connection: sqlite3.Connection, row: Row, key: str) -> int | None:
     return connection.execute(query, (row.id, fingerprint(encode(key)))).fetchone()[0]  # type: ignore[no-any-return]
 
 
+def restored(connection: sqlite3.Connection, row: Row, all_of_it: bool = False) -> bool:
+    """Whether an older copy was put back, so that charges are missing; or with all that was left, which is no bound."""
+    found = connection.execute("SELECT price FROM entries WHERE budget = ? AND kind = 'restored'", (row.id,)).fetchall()
+    return any(price == ALL or not all_of_it for (price,) in found)
+
+
 def append(
     connection: sqlite3.Connection,
     row: Row,
@@ -217,11 +224,11 @@ def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
     A charge of the pure filter is an epsilon alone, so the divergence is that of any epsilon-DP mechanism. A refinement is no
     such mechanism by itself, and what was charged for a back-up may have been anything.
     """
-    state = State.zero()
+    state, unknown = State.zero(), restored(connection, row)
     query = "SELECT charge, query FROM entries WHERE budget = ? AND charge NOT NULL ORDER BY sequence"
     for text, asked in connection.execute(query, (row.id,)):
         charge = Charge.from_text(text)
-        if asked.startswith(REFINED) or charge.epsilon is None or charge.delta:  # refined, or restored from a copy
+        if unknown or asked.startswith(REFINED) or charge.epsilon is None:
             raise LedgerError(
                 "what this budget paid does not tell its divergences, so it gets no delta: name= opens another one"
             )

@@ -76,4 +76,4 @@ class Refining(PreparedFrame):
             raise ArgumentValueError(f"refine takes a plain price, and no steps: {LINE}")
         table = table_of(self._frame)
         self._check_kept(table)
-        return refine(answer._provenance.entry, table, price.epsilon)
+        return refine(answer, table, price.epsilon)

@@ -25,12 +25,17 @@ MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
 
 
 class Drawn(NamedTuple):
-    """How an entry was asked, and the table whose rows this process held when it drew it, and since; None: it did not."""
+    """How an entry was asked, and the table whose rows this process held when it drew it, and since; None: it did not.
+
+    `terms` is the key that the question had by itself, at its price: it names the rules for missing values, what was public of
+    the rows and their steps.
+    """
 
     table: weakref.ref[Table] | None
     query: AskedQuery
     columns: tuple[str, ...]
     request: gate.Request
+    terms: str | None
 
 
 def remember(
@@ -40,13 +45,14 @@ def remember(
     query: AskedQuery,
     columns: tuple[str, ...],
     request: gate.Request,
+    terms: str | None,
 ) -> None:
     """Note how an answer was asked, and whether this process drew it just now from rows in memory."""
     if given.sequence in drawn:
         return
     held = weakref.ref(table) if given.paid and table.scan is None else None
     # without what holds rows: a table that is let go of goes
-    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None))
+    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms)
     for old in list(drawn)[:-MOST_DRAWN]:
         drawn.pop(old, None)
 
@@ -56,18 +62,20 @@ def _gone() -> View:
     raise QueryFailedError
 
 
-def refine(entry: int | None, table: Table, more: Fraction) -> Release:
+def refine(answer: Release, table: Table, more: Fraction) -> Release:
     """Draw an answer once more, as if both prices had been paid at first; see `RefinedLaplace`.
 
-    The rows are those that the base was drawn from: the very table, whose rows this process has held since.
+    The rows are those that the base was drawn from: the very table, whose rows this process has held since, read by the rules
+    that it was read by then.
 
     Raises
     ------
     LedgerError, BudgetExceededError
     """
-    session = table.session
-    base = session._drawn.get(entry or 0)
-    if base is None or entry is None:
+    session, origin = table.session, answer._provenance
+    base, entry = session._drawn.get(origin.entry or 0), origin.entry or 0
+    given = (origin.content or ("",))[0] == session.name and base is not None
+    if base is None or not given or repr(answer.query.aggregate) != repr(base.query.aggregate):
         raise LedgerError("only an answer that this session gave can be refined, one of the latest thousand")
     if type(session._rule) is not PureFilter or session._implicit or base.request.key is None:
         raise LedgerError(
@@ -75,10 +83,11 @@ def refine(entry: int | None, table: Table, more: Fraction) -> Release:
         )
     key = f"{base.request.key} refined"
     held = base.table is not None and base.table() is table
-    if not held and session._ledger.stored(session.name, key) is None:
+    same = held and table.request(base.query, base.columns, fresh=False).key == base.terms
+    if not same and session._ledger.stored(session.name, key) is None:
         raise LedgerError(
             "an answer is refined from the rows it was drawn from: in the process that drew it, for the same frame, held "
-            f"in memory. {AVERAGE}"
+            f"in memory, with the schema and the public facts it had. {AVERAGE}"
         )
     price = replace(base.query.price, epsilon=(base.query.price.epsilon or 0) + more)
     query = replace(base.query, price=price, refines=(*base.query.refines, entry))
@@ -92,4 +101,4 @@ def refine(entry: int | None, table: Table, more: Fraction) -> Release:
         base=base.request,
         drawn=entry,
     )
-    return session._given(request, query, table, base.columns)
+    return session._given(request, query, table, base.columns, asked.key)

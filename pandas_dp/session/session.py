@@ -273,21 +273,23 @@ class Session:
     def _ask(self, query: AskedQuery, table: Table, columns: tuple[str, ...], fresh: bool) -> Release:
         """Send a query through the gate and wrap the answer."""
         request = table.request(query, columns, fresh)
+        return self._given(request, query, table, columns, request.key)
+
+    def _given(
+        self, request: gate.Request, query: AskedQuery, table: Table, columns: tuple[str, ...], terms: str | None
+    ) -> Release:
+        """Send a request through the gate, wrap its answer, and note from which rows in memory it was drawn."""
         if self._ledger.path is not None:
 
             def told(answer: Answer) -> str:
                 return shown(self._wrap(answer, query, table, request.unit, request.price)).to_json()
 
             request = replace(request, told=told)
-        return self._given(request, query, table, columns)
-
-    def _given(self, request: gate.Request, query: AskedQuery, table: Table, columns: tuple[str, ...]) -> Release:
-        """Send a request through the gate, wrap its answer, and note from which rows in memory it was drawn."""
         with progress.shown(f"answers {query}"):
             given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
-        refining.remember(self._drawn, given, table, query, columns, request)
+        refining.remember(self._drawn, given, table, query, columns, request, terms)
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
@@ -335,8 +337,9 @@ class Session:
 
     def _rho(self) -> Fraction | None:
         """The sum of all prices, where each was a rho: what was answered is as private as that says."""
-        prices = [entry.price for entry in self._ledger.entries(self.name) if entry.charge is not None]
-        if not all(price.startswith("rho=") for price in prices):
+        charged = [entry for entry in self._ledger.entries(self.name) if entry.charge is not None]
+        prices = [entry.price for entry in charged]
+        if not all(entry.kind == "query" and entry.price.startswith("rho=") for entry in charged):
             return None
         total = sum((Fraction(price.partition(",")[0].removeprefix("rho=")) for price in prices), Fraction(0))
         return total * (1 + ROUNDING)

@@ -219,7 +219,7 @@ def test_nothing_of_the_data_but_released_values_is_on_it(monkeypatch):
     df.dp(epsilon=0.001).count()
     df.dp(epsilon=1).mean("pay")
     df.dp(epsilon=1).groupby("kind", keys=["a"]).size()
-    df.dp(epsilon=1).sample_and_aggregate(partial(one, df), bounds=(0, 2), blocks=10)
+    df.dp(epsilon=1).sample_and_aggregate(partial(one, people()), bounds=(0, 2), blocks=10)
     session.adopt(df.copy(), reason="a copy")
     assert leaks(session.report()) == []
     session.adopt(

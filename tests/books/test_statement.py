@@ -274,3 +274,26 @@ def test_sums_that_decide_are_told_exactly(tmp_path):
     assert budget["spent"]["sums"] == {"epsilon": "20/21", "renyi": "0", "delta": "0"}
     assert [question["charge"]["epsilon"] for question in budget["questions"]] == ["1/3", "1/3", "1/7", "1/7"]
     assert Fraction(budget["spent"]["epsilon"]) >= Fraction(20, 21)
+
+
+def test_warnings_and_odd_texts_stand_in_the_entry(tmp_path):
+    df = protected(
+        pd.DataFrame({"a": [1, 2], "p": [1, 2]}), epsilon=Fraction(1, 3), table="t\U0001f600\u2028\x85"
+    )
+    df.dp.session.adopt(df[["p"]].copy(), reason="one column \ud800", table="small")
+    about = ABOUT | {"description": "smile \U0001f600, half \ud83d, next\u0085line"}
+    made = told(df, tmp_path / "e.yaml", about=about)
+    assert faults(made, ENTRY) == []
+    assert made["deployment"]["basic"]["description"] == "smile \U0001f600, half \ufffd, next\u0085line"
+    assert "vouched" in made["deployment"]["administrative"]["notes"]
+    epsilon = made["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"]
+    assert Fraction(epsilon) >= Fraction(1, 3)
+    assert epsilon == pytest.approx(1 / 3, rel=1e-12)
+    assert told(df, tmp_path / "s.json", about=about)["budgets"][0]["total"]["epsilon"] == "1/3"
+
+
+def test_a_public_number_of_rows_is_named(tmp_path):
+    df = protected(epsilon=3, neighbors="replace_one", rows=True)
+    [budget] = told(df, tmp_path / "s.json")["budgets"]
+    assert any("the number of its rows" in line for line in budget["unprotected"])
+    assert "the number of its rows" in df.dp.session.report()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import weakref
 from fractions import Fraction as F
@@ -14,10 +15,11 @@ from support.frames import fresh, protected
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 from pandas_dp.core import gate
-from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.mechanisms.refined import RefinedLaplace
+from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import LedgerError, QueryFailedError
-from pandas_dp.session import refining
+from pandas_dp.session import ledger_files, refining
 
 SURE = 10**5
 COLUMN = list(range(100)) * 3
@@ -212,7 +214,7 @@ def test_there_is_one_child_at_one_price():
     df = held(epsilon=20)
     rough = df.dp(epsilon=1).count()
     df.dp(epsilon=2).refine(rough)
-    with pytest.raises(LedgerError, match=r"refined at another price \(entry 3\)"):
+    with pytest.raises(LedgerError, match=r"refined at another price or from another draw \(entry 3\)"):
         df.dp(epsilon=1).refine(rough)
     assert df.dp.session.spent.epsilon == 3
 
@@ -240,7 +242,9 @@ def test_a_child_whose_value_was_lost_may_have_been_seen(fault, monkeypatch):
             with pytest.raises(QueryFailedError):
                 df.dp(epsilon=1).refine(rough)
     for epsilon in (1, 2):
-        with pytest.raises(LedgerError, match="is being refined, or was when a process ended"):
+        with pytest.raises(
+            LedgerError, match="is not refined once more: it is being refined, or was when a process ended"
+        ):
             df.dp(epsilon=epsilon).refine(rough)
     assert df.dp.session.spent.epsilon == 2
 
@@ -267,7 +271,7 @@ def test_two_processes_get_one_child(monkeypatch):
     with pytest.raises(QueryFailedError):
         df.dp(epsilon=1).refine(rough)
     request = kept[0]
-    with pytest.raises(LedgerError, match="is being refined"):
+    with pytest.raises(LedgerError, match="it is being refined"):
         request.ledger.reserve(
             request.name, request.key, request.query, request.price, request.loss, request.whole, sole=True
         )
@@ -349,3 +353,89 @@ def test_where_it_is_not_refined_counts_are_averaged_as_the_refusal_says(terms):
     alone = answer.interval()
     assert both.interval().upper - both.interval().lower < alone.upper - alone.lower
     assert both.value == pytest.approx((answer + scope["again"]) / 2)
+
+
+CHANGED = {
+    "nulls": lambda df: df.dp.protect(epsilon=20, name=df.dp.session.name, schema={"x": {"nulls": 100}}),
+    "rows": lambda df: df.dp.protect(epsilon=20, name=df.dp.session.name, neighbors="replace_one", rows=True),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_other_public_facts_are_other_content(change):
+    df = pd.DataFrame({"x": [1.0, None] * 50, "g": ["a", "b"] * 50})
+    relation = "replace_one" if change == "rows" else "add_remove"
+    df.dp.protect(epsilon=20, name=fresh(), neighbors=relation)
+    questions = [
+        lambda d: d.count("x") if change == "nulls" else d.count(),
+        lambda d: d.sum("x", bounds=(0, 100)),
+        lambda d: d.mean("x", bounds=(0, 100)),
+        lambda d: d.histogram("x", bins=[0, 50, 101]),
+    ]
+    answers = [ask(df.dp(epsilon=1)) for ask in questions]
+    CHANGED[change](df)
+    before = df.dp.session.spent
+    for answer in answers if change == "nulls" else answers[:1]:
+        with pytest.raises(LedgerError, match=r"with the schema and the public facts it had|not one draw"):
+            df.dp(epsilon=1).refine(answer)
+    assert df.dp.session.spent == before
+
+
+def test_a_child_belongs_to_one_draw():
+    df = held(epsilon=20)
+    first = df.dp(epsilon=1).count()
+    child = df.dp(epsilon=1).refine(first)
+    newer = df.dp(epsilon=1, fresh=True).count()
+    with pytest.raises(LedgerError, match=r"from another draw \(entry 3\)"):
+        df.dp(epsilon=1).refine(newer)
+    assert df.dp(epsilon=1).refine(first) == child
+    assert df.dp.session.spent.epsilon == 3
+
+
+def test_an_answer_of_another_session_is_none_of_this_one():
+    one, two = held(epsilon=20), held(epsilon=20)
+    mine, yours = one.dp(epsilon=1).count(), two.dp(epsilon=1).count()
+    assert mine._provenance.entry == yours._provenance.entry
+    with pytest.raises(LedgerError, match="only an answer that this session gave"):
+        one.dp(epsilon=1).refine(yours)
+    assert one.dp.session.spent.epsilon == 1
+
+
+@pytest.mark.parametrize("price", [(F(1, 2), "epsilon=0.5"), None])
+def test_after_an_older_copy_was_put_back_nothing_is_refined(tmp_path, price):
+    """The copy does not hold the child that was drawn since: the base would get another one."""
+    path, copy = tmp_path / "v.dpledger", tmp_path / "copy.dpledger"
+    df = held(epsilon=20, ledger=path, name="v")
+    rough = df.dp(epsilon=1).count()
+    ledger_files.backup(df.dp.session._ledger, copy)
+    df.dp(epsilon=F(1, 2)).refine(rough)
+    df.dp.session._ledger._store._disconnect()
+    os.replace(copy, path)
+    df.dp.session._ledger.close()
+    ledger = open_ledger(path)
+    ledger_files.restore(
+        ledger,
+        None if price is None else PrivacyLoss.pure(price[0]),
+        "all that was left" if price is None else price[1],
+    )
+    request = df.dp.session._drawn[rough._provenance.entry].request
+    with pytest.raises(LedgerError, match="a copy of the ledger was put back"):
+        ledger.reserve(
+            "v",
+            f"{request.key} refined",
+            "refine(count())",
+            "epsilon=0.5",
+            PrivacyLoss.pure(F(1, 2)),
+            request.whole,
+            sole=True,
+        )
+    ledger.close()
+
+
+def test_a_ledger_file_keeps_what_is_said_of_a_refined_answer(tmp_path):
+    df = held(epsilon=20, ledger=tmp_path / "v.dpledger", name="v")
+    better = df.dp(epsilon=1).refine(df.dp(epsilon=1).count())
+    told = df.dp.session._ledger.shown("v")
+    assert len(told) == 2
+    assert "2 in all" in told[better._provenance.entry]
+    df.dp.session._ledger.close()

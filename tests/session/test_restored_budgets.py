@@ -118,14 +118,43 @@ def test_all_that_was_left_is_all_and_keeps_the_total(tmp_path, name):
     session._ledger.close()
 
 
-@pytest.mark.parametrize("name", ["hybrid", "zcdp", "rdp"])
-def test_delta_that_was_left_is_not_paid_again_after_a_larger_total(tmp_path, name):
-    """The lost file may have spent it on keys."""
+@pytest.mark.parametrize("name", ["pure", "hybrid", "zcdp", "rdp", "gdp"])
+def test_a_budget_of_which_all_was_left_is_not_raised(tmp_path, name):
+    """What was answered may have had any divergence, and the total may have been raised after the copy was made."""
     df = restored(tmp_path, TERMS[name], None, "all that was left")
     session = df.dp.session
-    assert session.spent.delta == Decimal("1e-6")
-    session.extend(to=5, reason="more")
-    with pytest.raises(BudgetExceededError, match="ran out of delta"):
-        df.dp(epsilon=0.1, delta=1e-8).value_counts("g")
+    before = session.spent
+    if name != "pure" and name != "gdp":
+        assert before.delta == Decimal("1e-6")  # also that for finding keys
+    with pytest.raises(LedgerError, match="so it is not raised"):
+        session.extend(to=5, reason="more")
+    assert session.spent == before
+    assert "If the total was raised after the copy was made" in unescape(session.report())
     session._ledger.verify()
     session._ledger.close()
+
+
+def test_a_finite_price_that_was_restored_leaves_a_pure_budget_pure(tmp_path):
+    """It may have been the difference of two draws, which has another divergence than one mechanism of that epsilon."""
+    df = restored(tmp_path, TERMS["pure"], PrivacyLoss.pure(F(1, 2)), "epsilon=0.5")
+    session = df.dp.session
+    with pytest.raises(LedgerError, match="does not tell its divergences"):
+        session.extend(to=3, to_delta=1e-6, reason="keys")
+    assert session.extend(to=3, reason="more").budget.epsilon == 3
+    session._ledger.close()
+
+
+@pytest.mark.parametrize("prices", ["rho=1e-9, epsilon=0.9", "rho=0.001, rho=0.05"])
+def test_prices_of_a_restored_copy_are_all_counted(tmp_path, prices):
+    loss = PrivacyLoss()
+    for price in prices.split(", "):
+        name, _, value = price.partition("=")
+        loss += PrivacyLoss.pure(F(value)) if name == "epsilon" else PrivacyLoss.gaussian(F(value))
+    terms = {"epsilon": 3, "delta": 1e-6}
+    path = tmp_path / "first"
+    path.mkdir()
+    df = restored(path, terms, loss, prices)
+    spent = df.dp.session.spent
+    state, rule = df.dp.session._state, df.dp.session._rule
+    assert F(spent.epsilon) >= odometer._proved(rule, state)[0]  # as the books of the file alone say
+    df.dp.session._ledger.close()
