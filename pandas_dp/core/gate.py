@@ -92,6 +92,8 @@ class Request:
     base : Request or None
         What it refines. The caller vouches that `drawn`, an entry, is its draw from the very rows of `view`, in memory since.
     drawn : int
+    better : RefinedLaplace or None
+        What draws its one look instead of the mechanism that its recipe names; a second look is more than was paid.
     """
 
     ledger: Ledger
@@ -109,6 +111,7 @@ class Request:
     told: Callable[[Any], str] | None = None
     base: Request | None = None
     drawn: int = 0
+    better: RefinedLaplace | None = None
 
     @property
     def kept_as(self) -> str | None:
@@ -191,7 +194,7 @@ def _release(request: Request) -> Given:
             return Given(_replay(request.recipe(), transcript), found[0], False)
     sole = request.base is not None
     if request.base is not None:
-        request = replace(request, recipe=_refining(request, request.base))
+        request = replace(request, better=_refining(request, request.base))
     sequence = request.ledger.reserve(
         request.name, request.key, request.query, request.price, request.loss, request.whole, sole=sole
     )
@@ -204,8 +207,8 @@ def _release(request: Request) -> Given:
     return Given(answer, sequence, True)
 
 
-def _refining(request: Request, base: Request) -> Recipe:
-    """The recipe of a request whose one look is drawn from a stored worse one; see `RefinedLaplace`. Nothing is read.
+def _refining(request: Request, base: Request) -> RefinedLaplace:
+    """The mechanism that draws the one look of a request from a stored worse one. Nothing is read.
 
     For all inputs: the base is the one look of the latest draw under its key, with the very statistic that is asked now,
     which is a sum over rows and draws nothing itself.
@@ -228,19 +231,7 @@ def _refining(request: Request, base: Request) -> Recipe:
         raise LedgerError(
             "this answer is not one draw of Laplace noise on counts or sums of rows, or no longer the latest one"
         )
-    better = RefinedLaplace(old.mechanism.scale, new.mechanism.scale, tuple(transcript[0]))
-
-    def recipe() -> Generator[Measurement | Reply, Any, Any]:
-        steps = request.recipe()
-        next(steps)
-        noisy = yield Measurement(new.statistic, better)
-        try:
-            steps.send(noisy)
-        except StopIteration as stop:
-            return stop.value
-        raise QueryFailedError  # another look, which a stored one did not have
-
-    return recipe
+    return RefinedLaplace(old.mechanism.scale, new.mechanism.scale, tuple(transcript[0]))
 
 
 def _drawn(work: Callable[[], T]) -> T:
@@ -391,7 +382,7 @@ class _Run:
 
     def _look(self, look: Measurement) -> Noisy | Listing:
         """Debit, compute, draw."""
-        request, mechanism = self.request, look.mechanism
+        request, mechanism = self.request, self.request.better or look.mechanism
         sensitivity = look.statistic.sensitivity(request.unit)
         if isinstance(mechanism, Interactive) and mechanism in self.started:
             mechanism = self.started[mechanism]

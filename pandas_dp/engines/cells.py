@@ -59,21 +59,8 @@ FLAT = BARE | {*np.sctypeDict.values()} - {np.void}  # holding no other objects,
 FLAT |= {Decimal, Fraction, uuid.UUID, dt.datetime, dt.time, pd.Timestamp, pd.Period}
 NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)  # may hold anything
 SHARED = NAMED[:-1]  # of which a copy is the very object
-BASES: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__, complex: complex.__complex__}
 BY_IDENTITY: Any = object.__hash__
 HIDDEN = (np.void, weakref.ReferenceType)  # whose hash looks at what they do not show
-
-
-def bare(cell: Any) -> Any:
-    """Text or a number of a subclass, such as a member of an enumeration, as that of its base; any other cell as it is.
-
-    Pandas makes columns of text and numbers of these, and of objects where one other cell is beside them. By the method of the
-    base itself, so that no code of the subclass runs.
-    """
-    for base, plain in BASES.items():
-        if issubclass(type(cell), base) and type(cell) is not bool:
-            return plain(cell)
-    return cell
 
 
 def finest(value: Span) -> Span:

@@ -34,7 +34,6 @@ BINS = {
 }
 MOST_WHOLE = 1 << 20  # whole numbers between bounds that are all candidates of a quantile
 NARROWEST = Fraction(1, 10**250)
-BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
 
 
 def lattice(
@@ -67,9 +66,10 @@ def ends(bounds: Any, kind: Kind, facts: ColumnFacts, call: str, line: Line) -> 
     if bounds is None:
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
     if bounds is None:
-        bought = kind.name == "number" and call in BUYING
-        otherwise = ", or let part of this epsilon estimate them: bounds='private'" if bought else ""
-        line = line._replace(otherwise=otherwise)
+        bought = kind.name == "number" and call in ("sum", "mean", "var", "std", "median", "quantile")
+        line = line._replace(
+            otherwise=", or let part of this epsilon estimate them: bounds='private'" if bought else ""
+        )
         raise line.refuse(f"{call}() needs public bounds, which must not come from the data")
     pair = listed(bounds) and isinstance(bounds, Sequence)
     if not pair or len(bounds) != 2:

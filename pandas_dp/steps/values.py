@@ -19,11 +19,11 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.engines.cells import bare
 from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import legible
+from pandas_dp.steps.bare import bare
 from pandas_dp.steps.decimals import read_decimals, write_decimals
 
 Mask = npt.NDArray[np.bool_]
@@ -336,9 +336,8 @@ def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
         lacking = values.data.dtype.kind == "O" or (values.data.dtype.kind in "iu" and values.nulls is Nulls.NAN)
         data = np.broadcast_to(values.floats() if lacking else values.data, rows).copy()  # floats as in pandas
         if values.nulls is Nulls.NA:
-            return pd.Series(
-                _NULLABLE[data.dtype.kind](data, np.broadcast_to(values.missing, rows).copy()), index=index
-            )
+            missing = np.broadcast_to(values.missing, rows).copy()
+            return pd.Series(_NULLABLE[data.dtype.kind](data, missing), index=index)
         return pd.Series(data, index=index)
     plain: pd.Series[Any] = pd.Series(values.data, index=index, dtype=values.data.dtype)
     return plain

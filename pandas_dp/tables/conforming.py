@@ -24,25 +24,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pandas_dp.engines.arrow import decoded, is_text
-from pandas_dp.engines.cells import Foreign, bare, canonical, finest, instant, listed
+from pandas_dp.engines.cells import Foreign, canonical, finest, instant, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
-from pandas_dp.facts.kinds import DATE, arrow_text, is_missing, kind_or_none, with_missing, without_rows
+from pandas_dp.facts.kinds import arrow_text, is_missing, kind_or_none, with_missing, without_rows
+from pandas_dp.steps.bare import bare
 from pandas_dp.steps.text import decimal, number
 from pandas_dp.tables.nested import by_parts
+from pandas_dp.tables.ticks import LARGEST, MISSING, SPANS, moment_of, span_of
 
 EXACT = 2**53  # from here on a float may be another whole number, rounded
-MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 LONGEST = 1000  # digits of a decimal, far more than Arrow holds; of more it writes each one down first, for hours
 TRUTHS = dict.fromkeys(("true", "True", "TRUE"), 1.0) | dict.fromkeys(("false", "False", "FALSE"), 0.0)
 TEXT = pd.StringDtype(na_value=np.nan)
 SIMPLE = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"  # numbers that Arrow reads as Python does
 DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"  # in any month
 ISO = re.compile(DAY + r"([T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?)?", re.ASCII)  # which pandas reads at once
-SPAN = re.compile(
-    r"-?\d+ days( [+-]?\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?", re.ASCII
-)  # as pandas writes it, and Dask makes text of it
-MOMENTS = (dt.date, np.datetime64)  # a timestamp is a date, too
-SPANS = (dt.timedelta, np.timedelta64)
 
 
 def settled(dtype: Any) -> Any:
@@ -163,7 +159,7 @@ def _times(column: pd.Series[Any], dtype: Any, kind: str) -> pd.Series[Any]:
         ticks = np.where(fits, numbers.values, 0) * np.int64(factor) // np.int64(divisor)
         ticks = np.where(fits if numbers.mask is None else fits & numbers.mask, ticks, MISSING)
     else:
-        read = _moment if kind == "datetime" else _span
+        read = moment_of if kind == "datetime" else span_of
         ticks = np.fromiter((read(cell, unit) for cell in _cells(column)), np.int64, len(column))
     if kind == "timedelta":
         return pd.Series(ticks.view(f"m8[{unit}]"))
@@ -172,45 +168,14 @@ def _times(column: pd.Series[Any], dtype: Any, kind: str) -> pd.Series[Any]:
 
 
 def _read_moments(cells: list[Any], unit: str) -> NDArray[np.int64]:
-    """What `_moment` gives of texts, sooner."""
+    """What `moment_of` gives of texts, sooner."""
     simple = np.fromiter((type(cell) is str and bool(ISO.fullmatch(cell)) for cell in cells), bool, len(cells))
     texts = [cell for cell, known in zip(cells, simple, strict=True) if known]
     read = pd.to_datetime(pd.Series(texts, dtype=TEXT), format="ISO8601", errors="coerce")
     ticks = np.empty(len(cells), dtype=np.int64)
     ticks[simple] = conformed(read, np.dtype(f"M8[{unit}]")).to_numpy().view(np.int64)
-    ticks[~simple] = [_moment(cell, unit) for cell, known in zip(cells, simple, strict=True) if not known]
+    ticks[~simple] = [moment_of(cell, unit) for cell, known in zip(cells, simple, strict=True) if not known]
     return ticks
-
-
-def _moment(cell: Any, unit: str) -> int:
-    """Ticks of a moment, one without a time zone being that of UTC; `MISSING` for whatever is none."""
-    cell = bare(cell)
-    if type(cell) is str:
-        cell = cell.strip()
-        if not DATE.fullmatch(cell):
-            return MISSING
-    elif not issubclass(type(cell), MOMENTS):
-        return MISSING
-    with contextlib.suppress(Exception, SystemExit):  # out of range, or a time zone of the user's own
-        moment = pd.Timestamp(cell)
-        return _ticks(moment if moment.tz is None else moment.tz_convert("UTC").tz_localize(None), unit)
-    return MISSING
-
-
-def _span(cell: Any, unit: str) -> int:
-    """Ticks of a span; `MISSING` for whatever is none."""
-    with contextlib.suppress(Exception):  # out of range
-        cell = bare(cell)
-        written = type(cell) is str and SPAN.fullmatch(cell.strip())
-        return _ticks(pd.Timedelta(cell), unit) if written or issubclass(type(cell), SPANS) else MISSING
-    return MISSING
-
-
-def _ticks(moment: Any, unit: str) -> int:
-    if moment is pd.NaT:
-        return MISSING
-    ticks = int(moment.asm8.view("i8")) * NANOSECONDS[moment.unit] // NANOSECONDS[unit]
-    return ticks if abs(ticks) <= LARGEST else MISSING
 
 
 def _texts(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:

@@ -277,15 +277,13 @@ def test_sums_that_decide_are_told_exactly(tmp_path):
 
 
 def test_warnings_and_odd_texts_stand_in_the_entry(tmp_path):
-    df = protected(
-        pd.DataFrame({"a": [1, 2], "p": [1, 2]}), epsilon=Fraction(1, 3), table="t\U0001f600\u2028\x85"
-    )
+    df = protected(pd.DataFrame({"a": [1, 2], "p": [1, 2]}), epsilon=Fraction(1, 3), table="t\U0001f600\u2028\x85")
     df.dp.session.adopt(df[["p"]].copy(), reason="one column \ud800", table="small")
     about = ABOUT | {"description": "smile \U0001f600, half \ud83d, next\u0085line"}
     made = told(df, tmp_path / "e.yaml", about=about)
     assert faults(made, ENTRY) == []
     assert made["deployment"]["basic"]["description"] == "smile \U0001f600, half \ufffd, next\u0085line"
-    assert "vouched" in made["deployment"]["administrative"]["notes"]
+    assert "only if it was derived" in made["deployment"]["administrative"]["notes"]
     epsilon = made["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"]
     assert Fraction(epsilon) >= Fraction(1, 3)
     assert epsilon == pytest.approx(1 / 3, rel=1e-12)
