@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,11 +19,10 @@ from pandas_dp.facts.as_text import of_dates, of_text
 from pandas_dp.facts.kinds import DAY, PARTS_OF_A_DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import flag, positive_int
-from pandas_dp.facts.public_only import entries, listed, python
+from pandas_dp.facts.public_only import entries, listed, plain_entries, python
 from pandas_dp.facts.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
-PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
 REVERSED = "bounds must have the lower end first and below the upper"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
@@ -249,7 +248,7 @@ def bins(
         raise line.refuse("bins must be the list of public edges, not their number")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
         raise ArgumentValueError("bins may hold at most 10,000,001 edges, those of 10,000,000 bins")
-    given = _listed(edges)
+    given = plain_entries(edges)
     if len(given) < 2:
         raise line.refuse("bins needs at least two edges", ArgumentValueError)
     raw = _raw_edges(given, kind)
@@ -282,13 +281,6 @@ def edges_of(bins: Any) -> Any:
     if not isinstance(bins, pd.IntervalIndex) or bins.closed != "left" or not len(bins):
         return bins
     return bins.left.append(bins.right[-1:]) if (bins.left[1:] == bins.right[:-1]).all() else bins
-
-
-def _listed(edges: Iterable[Any]) -> tuple[Any, ...]:
-    """Edges one by one; those of an array as Python's numbers where these are the very same."""
-    edges = entries(edges, "bins")
-    plain = isinstance(edges, np.ndarray | pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES
-    return tuple(cast(Any, edges).tolist() if plain else edges)
 
 
 def _raw_edges(given: tuple[Any, ...], kind: Kind) -> tuple[int | float, ...]:

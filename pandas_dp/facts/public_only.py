@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from types import EllipsisType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -220,3 +220,13 @@ def _scalar(value: Any, depth: int = 0) -> Any:
 def _lists(kind: type) -> bool:
     """Whether values of a class list others, which may be anything."""
     return issubclass(kind, Sequence) and not issubclass(kind, str | bytes | range)
+
+
+PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
+
+
+def plain_entries(edges: Iterable[Any]) -> tuple[Any, ...]:
+    """Edges one by one; those of an array as Python's numbers where these are the very same."""
+    edges = entries(edges, "bins")
+    plain = isinstance(edges, np.ndarray | pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES
+    return tuple(cast(Any, edges).tolist() if plain else edges)
