@@ -18,8 +18,8 @@ def cells(path: Path) -> list[dict]:
     return json.loads(path.read_text())["cells"]
 
 
-def test_there_are_ten():
-    assert [path.name[:3] for path in NOTEBOOKS] == [f"{number:02}_" for number in range(1, 11)]
+def test_there_are_eleven():
+    assert [path.name[:3] for path in NOTEBOOKS] == [f"{number:02}_" for number in range(1, 12)]
     assert NOTEBOOKS[0].name == "01_first_answers.ipynb"
 
 
