@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+from pandas_dp.aggregates.base import Caution
 from pandas_dp.core.measurement import Interactive, Measurement, Mechanism
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds, least
@@ -55,7 +56,9 @@ def chances(look: Measurement, unit: PrivacyUnit) -> tuple[str]:
     if isinstance(look.mechanism, NoisyThreshold):
         most = min(unit.groups, unit.rows)
         of += f" with {most:,} keys each (of {_half(look, replace(unit, groups=1)):,} with one)"
-    return (f"a key of {_half(look, unit):,} {of} is listed with probability 1/2, rarer keys less often; {RARE}",)
+    return (
+        Caution(f"a key of {_half(look, unit):,} {of} is listed with probability 1/2, rarer keys less often; {RARE}"),
+    )
 
 
 def _half(look: Measurement, unit: PrivacyUnit) -> int:

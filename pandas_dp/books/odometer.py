@@ -151,14 +151,14 @@ def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
 def _proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fraction | None, Fraction]:
     """The least epsilon that holds for what was answered by sum or by divergence, and its delta.
 
-    It is at most the total, but where more was charged than that: then what the filter let in keeps the total, and the rest
-    adds its epsilons. Where that has none, or uses up more delta than the budget has, nothing holds, and the epsilon is None.
+    It is at most the total, but where more was charged than that: then the epsilons of all charges add up. Where one
+    has none, or uses up more delta than the budget has, nothing holds, and the epsilon is None.
     """
     budget = rule.budget
     total = budget.epsilon, budget.delta
     if is_over(rule, state):
         uncounted = state.unbounded or state.delta > (0 if isinstance(rule, PureFilter) else budget.delta_reserved)
-        return None if uncounted else budget.epsilon + state.epsilon, Fraction(1) if uncounted else budget.delta
+        return (None, Fraction(1)) if uncounted else (state.epsilon, state.delta)
     summed = (state.epsilon, state.delta) if not state.unbounded else total
     if isinstance(rule, PureFilter):
         return min(summed, total)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar, cast
+
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
@@ -9,6 +11,7 @@ from pandas_dp.release.values import Release
 from pandas_dp.session.refining import refine
 from pandas_dp.session.registry import table_of
 
+Answered = TypeVar("Answered", bound=Release)
 LINE = "answer = df.dp(epsilon=0.5).count(), then df.dp(epsilon=0.5).refine(answer)"
 
 
@@ -17,7 +20,7 @@ class Refining(PreparedFrame):
 
     __slots__ = ()
 
-    def refine(self, answer: Release) -> Release:
+    def refine(self, answer: Answered) -> Answered:
         """Pay more for an answer: it is drawn once more, as precise as one that had cost both prices together.
 
         A new question at a higher price throws the first answer away. This one does not: the new answer is drawn so that
@@ -76,4 +79,4 @@ class Refining(PreparedFrame):
             raise ArgumentValueError(f"refine takes a plain price, and no steps: {LINE}")
         table = table_of(self._frame)
         self._check_kept(table)
-        return refine(answer, table, price.epsilon)
+        return cast(Answered, refine(answer, table, price.epsilon))

@@ -48,7 +48,7 @@ def remember(
     terms: str | None,
 ) -> None:
     """Note how an answer was asked, and whether this process drew it just now from rows in memory."""
-    if given.sequence in drawn:
+    if request.key is None or given.sequence in drawn:  # one without a key may hold a user's function
         return
     held = weakref.ref(table) if given.paid and table.scan is None else None
     # without what holds rows: a table that is let go of goes

@@ -101,7 +101,7 @@ def swapped(made: Made) -> Iterator[tuple[str, Made]]:
 
 IN_QUOTES = {  # epsilons of calls and budgets: a decimal of Python's own text is one exact number
     *(f"Accessor.{call}: epsilon" for call in ("__call__", "protect", "allot", "partition")),
-    *("Accessor.preview: 0", "query: 0"),
+    *("Accessor.preview: 0", "query: 0", "plan: epsilon"),
 }
 
 

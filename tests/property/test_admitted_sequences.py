@@ -261,9 +261,9 @@ def test_a_trace_of_a_refusal_is_found(tmp_path, monkeypatch):
         os.urandom(1)
         return told(*refused)
 
-    def noting(self, name, *more):
+    def noting(self, name, *more, **options):
         try:
-            return reserve(self, name, *more)
+            return reserve(self, name, *more, **options)
         except BudgetExceededError:
             self.note(name, "refused", "count()")
             raise

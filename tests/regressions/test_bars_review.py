@@ -245,7 +245,7 @@ def test_a_plot_shows_what_is_not_known(figures):
     found = asked.linear_regression("income", ["age", "educ"], bounds=LIMITS)
     panels = found.plot()
     assert all(bar.get_hatch() == "//" for ax in panels for bar in ax.patches)
-    assert "how far off it may be is not known" in panels[-1].texts[0].get_text()
+    assert "the error is not known" in panels[-1].texts[0].get_text()
     (dot, hollow) = asked.median("age", bounds=(0, 100)).plot().lines
     assert hollow.get_markersize() < dot.get_markersize()
     known = table.dp(epsilon=1000).linear_regression("income", ["age", "educ"], bounds=LIMITS).plot()

@@ -100,7 +100,7 @@ except pandas_dp.ArgumentValueError as error:
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        (SEVERAL, "epsilon=5 epsilon=5, above the total of 3 epsilon=0 any 1 rows together: epsilon=5\n"),
+        (SEVERAL, "epsilon=5 epsilon=5, above the total of 3 nothing any 1 rows together: epsilon=5\n"),
         (CLOSED, "epsilon=2\n"),
         (GDP, "True\n2\n"),
         (COPIES, "True\n"),
@@ -160,7 +160,7 @@ session._ledger.close()  # as at the end of a program
 def test_reports_do_not_take_the_place_of_a_journal(tmp_path, suffix):
     df = people()
     session = df.dp.protect(epsilon=3, name=fresh())
-    with pytest.raises(ArgumentValueError, match=r"must end with \.html"):
+    with pytest.raises(ArgumentValueError, match=r"must end with \.json"):
         session.report(tmp_path / f"a.dpledger{suffix}")
     assert not os.listdir(tmp_path)
 

@@ -40,7 +40,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
     "aggregates/keys.py FoundCounts.answer": (2, "the threshold of keys, and that none passed it"),
     "aggregates/keys.py ByFoundKey.steps": (2, RELEASED),
     "aggregates/keys.py FoundTop.answer": (1, RELEASED),
-    "aggregates/keys.py chances": (1, PUBLIC),
+    "aggregates/key_selections.py chances": (1, PUBLIC),
     "aggregates/ladder.py": (
         2,
         "UNKNOWN, SPLIT: the interval spans all of the bounds, and whether rows are surely there",
