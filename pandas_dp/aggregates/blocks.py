@@ -302,7 +302,7 @@ def _winsorized(
         point_alone = Caution("both private quartiles are equal, and are the answer")
         return Combined([point], name, None, (*few, point_alone), of)
     error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
-    notes = (*few, *noise_note(error, remedy), "half of the price chose where results were clipped")
+    notes = (*few, *noise_note(error, remedy), "half of the price chose the range that results were clipped to")
     return Combined([point], name, None if few else error, notes, of)
 
 

@@ -37,7 +37,7 @@ QUESTIONS, FAILURE = 1000, 0.05  # so many questions the thresholds are made for
 EASY = "easy: guessed from earlier answers, and tested"
 HARD = "hard: a noisy count"
 UNVERIFIED = Caution(
-    "unverified: all corrections are used up, so this is a guess from earlier answers that was not tested"
+    "unverified: all corrections are used up, so this is predicted from earlier answers and not checked against the data"
 )
 
 

@@ -174,7 +174,7 @@ class Ledger(Readable):
                 raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
             paid = records.charged(connection, row, key or "") if once or sole else None
             if sole and (paid or type(row.rule) is not PureFilter or records.restored(connection, row)):
-                raise LedgerError(f"this answer is not refined once more: it is being refined, or {LOST}")
+                raise LedgerError(f"this answer cannot be refined again: it is being refined, or {LOST}")
             if paid:
                 return paid
             rule, (text, state) = row.rule, self._parsed

@@ -161,7 +161,7 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     if any(not 0 <= level <= 1 for level in exact):
         raise ArgumentValueError("q must lie between 0 and 1, such as q=0.9")
     if len(set(exact)) != len(exact):
-        raise ArgumentValueError("q must not hold a level twice, rounded to six decimals")
+        raise ArgumentValueError("q must hold each level once, after rounding to six decimals")
     return exact, scalar
 
 

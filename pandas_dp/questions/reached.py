@@ -31,7 +31,8 @@ def refuse_protected(function: Callable[..., Any], name: str) -> None:
     """Refuse a function that uses a protected table, or what pandas made of one, beside its argument.
 
     Looked at are the globals that its code and that of functions within it name, the functions of its module among them,
-    closures, defaults, the arguments of ``functools.partial``, and the attributes of the object that it is a method of.
+    closures, defaults, the arguments of ``functools.partial``, and the attributes of the object that it is a method of and of
+    the classes of its module.
 
     Raises
     ------
@@ -66,13 +67,26 @@ def _held(one: Any, deep: bool) -> Iterator[Reached]:
         yield from ((name, value, True) for name, value in one.keywords.items())
     elif isinstance(one, types.MethodType):
         yield from (("", value, True) for value in (one.__func__, one.__self__))
+        yield from _of_class(one.__self__, one.__func__.__module__)
     elif isinstance(one, types.FunctionType):
         yield from ((name, value, True) for name, value in _used(one))
     elif deep and not isinstance(one, WHOLE + PLAIN) and not type(one).__module__.startswith("pandas_dp."):
         if callable(one):
             yield "", type(one).__call__, False
+            yield from _of_class(one, type(one).__module__)
         with suppress(Exception):  # a class of the user's own may say anything of itself
             yield from ((name, value, False) for name, value in vars(one).items())
+
+
+def _of_class(one: Any, module: str) -> Iterator[Reached]:
+    """What the classes of an object hold, or of a class itself, those of one module: values, methods of every kind, slots."""
+    for base in (one if isinstance(one, type) else type(one)).__mro__:
+        for name, value in vars(base).items() if base.__module__ == module else ():
+            if isinstance(value, types.MemberDescriptorType) and not isinstance(one, type):
+                with suppress(AttributeError):  # nothing stands in it yet
+                    yield name, value.__get__(one), False
+            held = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+            yield name, held, False
 
 
 def _used(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -89,6 +103,8 @@ def _used(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         # functions of other modules were written for other tables
         if not isinstance(value, types.FunctionType) or value.__globals__ is held:
             yield name, value
+        if isinstance(value, type) and value.__module__ == held.get("__name__"):
+            yield from ((part, each) for part, each, _ in _of_class(value, value.__module__))
 
 
 def _globals(code: types.CodeType) -> set[str]:

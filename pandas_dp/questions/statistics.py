@@ -348,7 +348,7 @@ class StatisticQuestions(QuantileQuestions):
         if not 2 <= len(names) <= MOST_COLUMNS:
             raise ArgumentValueError(f"columns must be 2 to {MOST_COLUMNS}")
         if len(kinds) != len(names) or set(given) - set(names):
-            raise ArgumentValueError("columns must differ, and bounds be of these columns alone")
+            raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
         lattices = tuple(
             checks.lattice(
                 given.get(c),

@@ -182,6 +182,36 @@ class FirstSteps:
             return super().sort_values(*args, **options)  # type: ignore[misc]  # of pandas' class
         return self._chosen("sort_values", *args, **options)
 
+    def sort_index(self, *args: Any, **options: Any) -> Any:
+        """Put the entries in the order of their labels, with their error bars, as pandas does.
+
+        Parameters
+        ----------
+        *args, **options
+            Of ``sort_index`` of pandas; plain is what comes of ``inplace``, ``ignore_index``, ``axis`` and ``key``.
+
+        Returns
+        -------
+        Release
+            As this answer; plain where nothing is known of its error.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="sort_index example")
+        >>> ages = df.dp(epsilon=1).value_counts("age", keys=[62, 45, 31])
+        >>> ages.sort_index().index.tolist(), ages.sort_index().table().columns.tolist()
+        ([31, 45, 62], ['value', 'lower', 'upper'])
+        """
+        if args or options.keys() & {"inplace", "ignore_index", "axis", "key"}:
+            return super().sort_index(*args, **options)  # type: ignore[misc]  # of pandas' class
+        current = self._current()
+        places = pd.Series(range(len(current)), index=current.index).sort_index(**options)
+        return self._after(
+            current.sort_index(**options), f"sort_index({_typed((), options)})", Chosen(tuple(places.tolist()))
+        )
+
     def round(self, decimals: Any = 0) -> Any:
         """Round the values as pandas does, and the ends of their intervals outwards.
 
@@ -216,8 +246,7 @@ class FirstSteps:
             places = getattr(self._current().reset_index(drop=True), name)(*args, **options).index
         except KeyError:  # in the order of a level of the index
             return made
-        given = ", ".join([*map(shown, args), *(f"{option}={shown(value)}" for option, value in options.items())])
-        return self._after(made, f"{name}({given})", Chosen(tuple(places.tolist())))
+        return self._after(made, f"{name}({_typed(args, options)})", Chosen(tuple(places.tolist())))
 
     def _after(self, made: Any, words: str, step: Step, form: Any = None) -> Any:
         """The plain object that a step made, as an answer with error bars."""
@@ -232,3 +261,8 @@ class FirstSteps:
         notes = (*origin.notes, f"free: .{words} of an answer that was paid for")
         make: Any = form or type(self)
         return make(made, replace(origin, error=error, notes=notes, extras=extras))
+
+
+def _typed(args: tuple[Any, ...], options: dict[str, Any]) -> str:
+    """Arguments as they were typed."""
+    return ", ".join([*map(shown, args), *(f"{option}={shown(value)}" for option, value in options.items())])

@@ -150,7 +150,7 @@ def table_of(place: int, release: Release) -> Table:
         )
     names = [factor.column for factor in by]
     if len({*names}) < len(names) or len(names) > MOST_COLUMNS:
-        raise ArgumentTypeError(f"answer {place} must be by at most {MOST_COLUMNS} columns, each once: {LINE}")
+        raise ArgumentTypeError(f"answer {place} must be by at most {MOST_COLUMNS} different columns: {LINE}")
     shaped = np.asarray(counts, dtype=np.float64).reshape([factor.count for factor in by])
     factors, known = dict(zip(names, by, strict=True)), dict(zip(names, labels, strict=True))
     return Table(release, factors, known, shaped, CellNoise.of(noise))

@@ -171,7 +171,7 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """
     name = os.fspath(path)
     if name.endswith(("-journal", "-wal")):
-        raise ArgumentValueError("path is a name that a ledger uses beside its file: 'report.html'")
+        raise ArgumentValueError("path is reserved for a file beside a ledger: 'report.html'")
     if os.path.exists(name):
         if not os.path.isfile(name):
             raise ArgumentValueError("path must be the name of a file, not of a folder or device: 'report.html'")

@@ -15,6 +15,7 @@ from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.records import REFINED
 from pandas_dp.errors import LedgerError, QueryFailedError
 from pandas_dp.release.base import Release
+from pandas_dp.session.alone import opening
 from pandas_dp.tables.protected import Table
 
 AVERAGE = (
@@ -79,19 +80,21 @@ def refine(answer: Release, table: Table, more: Fraction) -> Release:
         raise LedgerError("only an answer that this session gave can be refined, one of the latest thousand")
     if type(session._rule) is not PureFilter or session._implicit or base.request.key is None:
         raise LedgerError(
-            f"an answer is refined in a budget without a delta and a plan: df.dp.protect(epsilon=3). {AVERAGE}"
+            f"refine() needs a budget without a delta and without a plan: df.dp.protect(epsilon=3). {AVERAGE}"
         )
     key = f"{base.request.key} refined"
+    price = replace(base.query.price, epsilon=(base.query.price.epsilon or 0) + more)
+    query = replace(base.query, price=price, refines=(*base.query.refines, entry))
+    with opening():  # which holds back whoever states other public facts: both requests are of the same ones
+        then = table.request(base.query, base.columns, fresh=False)
+        asked = table.request(query, base.columns, fresh=False)
     held = base.table is not None and base.table() is table
-    same = held and table.request(base.query, base.columns, fresh=False).key == base.terms
+    same = held and then.key == base.terms
     if not same and session._ledger.stored(session.name, key) is None:
         raise LedgerError(
             "an answer is refined from the rows it was drawn from: in the process that drew it, for the same frame, held "
             f"in memory, with the schema and the public facts it had. {AVERAGE}"
         )
-    price = replace(base.query.price, epsilon=(base.query.price.epsilon or 0) + more)
-    query = replace(base.query, price=price, refines=(*base.query.refines, entry))
-    asked = table.request(query, base.columns, fresh=False)
     request = replace(
         asked,
         key=key,

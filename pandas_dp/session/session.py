@@ -24,7 +24,14 @@ from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, PandasDPError, did_you_mean
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LedgerError,
+    NoSessionError,
+    PandasDPError,
+    did_you_mean,
+)
 from pandas_dp.facts import progress
 from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
@@ -233,6 +240,8 @@ class Session:
         old = self.budget
         budget = extended(old, to, to_delta, reason, self._ledger.entries(self.name), part=self._whole is not None)
         if budget != old:
+            if (known := self._ledger.budget(self.name)) is not None and known[1] != self.unit:
+                raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
             self._amend(budget, self.unit, f"extend: {reason}")
         return self
 

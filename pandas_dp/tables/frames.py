@@ -194,7 +194,7 @@ def check_no_part(session: Session) -> None:
     """Refuse more tables for a part of a budget: one of a partition answers for its own rows, or a row could be in two."""
     if session._whole is not None:
         raise ArgumentValueError(
-            "a part of a budget takes no other table: df2.dp.protect(session=...) with the session that it is a part of, "
+            "a part of a budget cannot take another table: df2.dp.protect(session=...) with the session that it is a part of, "
             "then df2.dp.allot(...) or df2.dp.partition(...)"
         )
 

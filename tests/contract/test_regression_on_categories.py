@@ -147,7 +147,7 @@ COST = {"cost": (-10, 20)}
         (
             lambda d: d.linear_regression("cost", "ward", bounds=COST | {"ward": (0, 1)}, keys={"ward": ["a", "b"]}),
             ArgumentValueError,
-            "bounds be of these columns alone",
+            "bounds= may name only these columns",
         ),
         (
             lambda d: d.linear_regression("cost", ["sex", "sex_m"], bounds=COST, keys={"sex": ["f", "m"]}),

@@ -77,7 +77,55 @@ def closed_over(other):
     return largest
 
 
+class OfItsClass:
+    """Holds the table for all its instances, and methods that use one another."""
+
+    data = df
+
+    def own(self, block):
+        return float(self.data["pay"].max())
+
+    def top(self):
+        return float(df["pay"].max())
+
+    def sibling(self, block):
+        return self.top()
+
+    @classmethod
+    def of_class(cls, block):
+        return float(cls.data["pay"].max())
+
+    @staticmethod
+    def static(block):
+        return float(df["pay"].max())
+
+
+class Inherits(OfItsClass):
+    data = None
+
+
+class Slotted:
+    __slots__ = ("held",)
+
+    def __init__(self, held):
+        self.held = held
+
+    def own(self, block):
+        return float(self.held["pay"].max())
+
+
+class Config:
+    table = df
+
+
 WAYS = {
+    "a class attribute": OfItsClass().own,
+    "a sibling method": OfItsClass().sibling,
+    "an inherited sibling": Inherits().sibling,
+    "a class method": OfItsClass.of_class,
+    "a static method": lambda block: OfItsClass.static(block),
+    "a slot": Slotted(df).own,
+    "a class that holds settings": lambda block: float(Config.table["pay"].max()),
     "a global": lambda block: float(df["pay"].max()),
     "a column": lambda block: float(pay.max()),
     "what pandas made of it": lambda block: float(made["pay"].max()),

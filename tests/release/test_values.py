@@ -195,7 +195,6 @@ DERIVED = {
     "loc": lambda v: v.loc[["a"]],
     "np.log": np.log,
     "copy": lambda v: v.copy(),
-    "sort_index": lambda v: v.sort_index(),
     "reset_index": lambda v: v.reset_index(drop=True),
     "reindex": lambda v: v.reindex(["a", "z"]),
     "astype": lambda v: v.astype(float),
@@ -368,6 +367,19 @@ def test_sorted_answers_keep_error_bars():
         assert "ascending=False" in got.notes[-1]
     assert type(series.sort_values(ignore_index=True)) is pd.Series
     assert type(frame.rename_axis("k").sort_values("k")) is pd.DataFrame
+
+
+def test_answers_in_the_order_of_their_labels_keep_error_bars():
+    for made in (a_series(), a_frame()):
+        for options in ({}, {"ascending": False}):
+            got, wanted = made.sort_index(**options), made.value.sort_index(**options)
+            assert got.value.equals(wanted)
+            assert type(got) is type(made)
+            assert got.interval().equals(made.interval().loc[wanted.index])
+            assert got.notes[-1].startswith("free: .sort_index(")
+    assert type(a_series().sort_index(ignore_index=True)) is pd.Series
+    twice = release(pd.Series([3, 1, 2], index=["b", "a", "b"], name="n"), Additive(NOISE))
+    assert twice.sort_index().interval()["lower"].tolist() == [twice.interval()["lower"].iloc[i] for i in (1, 0, 2)]
 
 
 def test_an_answer_in_columns_keeps_error_bars():

@@ -331,9 +331,9 @@ def test_a_part_takes_no_other_table(monkeypatch):
     for part in (df.dp.partition("sex", ["F", "M"], epsilon=1)["M"], df.dp.allot("a", epsilon=1)):
         for inner in (part, part.dp.allot("b", epsilon=0.5)):
             session, other = inner.dp.session, people()
-            with refused(monkeypatch, inner, ArgumentValueError, "takes no other table"):
+            with refused(monkeypatch, inner, ArgumentValueError, "cannot take another table"):
                 other.dp.protect(session=session)
-            with refused(monkeypatch, inner, ArgumentValueError, "takes no other table"):
+            with refused(monkeypatch, inner, ArgumentValueError, "cannot take another table"):
                 session.adopt(other, reason="the same people")
 
 

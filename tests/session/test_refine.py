@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import os
 import threading
@@ -20,6 +21,7 @@ from pandas_dp.core.mechanisms.refined import RefinedLaplace
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import LedgerError, QueryFailedError
 from pandas_dp.session import ledger_files, refining
+from pandas_dp.tables.protected import Table
 
 SURE = 10**5
 COLUMN = list(range(100)) * 3
@@ -142,7 +144,7 @@ def test_where_divergences_are_counted_or_planned_nothing_is_refined(terms):
     df = held(epsilon=20, **terms)
     answer = df.dp(epsilon=1).count()
     before = df.dp.session.spent
-    with pytest.raises(LedgerError, match="without a delta and a plan"):
+    with pytest.raises(LedgerError, match="without a delta and without a plan"):
         df.dp(epsilon=1).refine(answer)
     assert df.dp.session.spent == before
 
@@ -243,7 +245,7 @@ def test_a_child_whose_value_was_lost_may_have_been_seen(fault, monkeypatch):
                 df.dp(epsilon=1).refine(rough)
     for epsilon in (1, 2):
         with pytest.raises(
-            LedgerError, match="is not refined once more: it is being refined, or was when a process ended"
+            LedgerError, match="cannot be refined again: it is being refined, or was when a process ended"
         ):
             df.dp(epsilon=epsilon).refine(rough)
     assert df.dp.session.spent.epsilon == 2
@@ -439,3 +441,38 @@ def test_a_ledger_file_keeps_what_is_said_of_a_refined_answer(tmp_path):
     assert len(told) == 2
     assert "2 in all" in told[better._provenance.entry]
     df.dp.session._ledger.close()
+
+
+def test_public_facts_are_stated_before_or_after_and_not_in_between(monkeypatch):
+    """Another thread states them between the look whether they are the same and the draw: it waits."""
+    df = pd.DataFrame({"x": [1.0, None] * 50})
+    df.dp.protect(epsilon=5 * SURE, name=fresh())
+    session = df.dp.session
+    base = df.dp(epsilon=1).count("x")
+    request, threads = Table.request, []
+
+    def slow(self, *args, **options):
+        made = request(self, *args, **options)
+        if not threads:
+            change = {"epsilon": 5 * SURE, "name": session.name, "schema": {"x": {"nulls": 100}}}
+            threads.append(threading.Thread(target=lambda: df.dp.protect(**change)))
+            threads[0].start()
+            threads[0].join(0.3)
+        return made
+
+    monkeypatch.setattr(Table, "request", slow)
+    better = df.dp(epsilon=SURE).refine(base)
+    threads[0].join()
+    assert better == 50
+    assert df.dp(epsilon=SURE).count("x") == 100
+
+
+def test_a_session_that_is_behind_raises_nothing():
+    df = pd.DataFrame({"age": COLUMN, "u": COLUMN})
+    session = df.dp.protect(epsilon=20, unit="u", max_rows=5, name=fresh())
+    known = session.unit
+    session._amend(session.budget, dataclasses.replace(known, rows=9, groups=9, rows_per_group=9), "another process")
+    session.unit = known
+    with pytest.raises(LedgerError, match="the terms of this budget were replaced"):
+        session.extend(to=30, reason="more")
+    assert session._ledger.budget(session.name)[1].rows == 9

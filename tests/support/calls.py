@@ -212,7 +212,14 @@ EXEMPT = {
     "read_csv": "pandas reads, and raises what it raises",
     "read_feather": "pandas reads, and raises what it raises",
     **dict.fromkeys(
-        ("FirstSteps.head", "FirstSteps.tail", "FirstSteps.sort_values", "FirstSteps.round", "SeriesRelease.unstack"),
+        (
+            "FirstSteps.head",
+            "FirstSteps.tail",
+            "FirstSteps.sort_values",
+            "FirstSteps.sort_index",
+            "FirstSteps.round",
+            "SeriesRelease.unstack",
+        ),
         "of pandas, and raises what that raises",
     ),
     "Plan()": "made by plan()",
