@@ -22,6 +22,11 @@ extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_
 exclude_patterns = ["_build", "_generated", "_templates"]
 templates_path = ["_templates"]
 nitpicky = True
+# of Python's own docstrings of sequences
+nitpick_ignore = [
+    ("py:class", "integer -- return first index of value."),
+    ("py:class", "integer -- return number of occurrences of value"),
+]
 default_role = "code"
 
 # Docstrings state the types of parameters; those of signatures would be said twice.

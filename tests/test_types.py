@@ -43,7 +43,7 @@ def methods() -> list[tuple[type, str, type]]:
 @pytest.mark.slow
 def test_user_code_passes_mypy(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", tmp_path, CODE]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=CODE.parents[2])
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
 
 

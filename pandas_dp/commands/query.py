@@ -38,6 +38,7 @@ GIVEN = re.compile(r"(?<![-\w])(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")  # an 
 IN_CODE = {
     "df.dp.session.extend(": "in code, pandas_dp.open_session('visits.dpledger').extend(",
     ", then df.dp.session.close() and protect again": ", then open this one",
+    "; if you do not know one, max_rows='private' finds it for a twentieth of the total": "",
 }
 QUOTES = "'\""
 NAMED = (*PRICES, *UNIT, "name", "table", "version")

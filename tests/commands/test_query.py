@@ -264,12 +264,7 @@ ADVISED = {  # a question, options beside the usual ones, and where the refusal 
     "a delta of the question above one": ("count()", {"--delta": "3"}, f"such as {OPTIONS}$"),
     "rows below zero": ("count()", {"--rows": "-1"}, f"such as {OPTIONS}$"),
     "rows of a unit below zero": ("count()", {"--unit": "pid", "--max-rows": "-1"}, f"such as {OPTIONS}$"),
-    "a unit alone": ("count()", {"--unit": "pid"}, f"needs max_rows: {OPTIONS};"),
-    "a unit whose rows nobody knows": (
-        "rows_per_unit()",
-        {"--unit": "pid", "--total-delta": None},
-        r"first: (--total 0\.1 .*) with rows",
-    ),
+    "a unit alone": ("count()", {"--unit": "pid"}, f"needs max_rows: {OPTIONS}$"),
     "no unit": ("rows_per_unit()", {}, f"a column: {OPTIONS}$"),
     "an empty version": ("count()", {"--version": ""}, f"such as {OPTIONS}$"),
     "an empty table": ("count()", {"--table": ""}, f"such as {OPTIONS}$"),

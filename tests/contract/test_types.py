@@ -50,7 +50,8 @@ def test_mypy_knows_the_accessor_by_its_plugin(tmp_path, plugin):
     (tmp_path / "user.py").write_text(USER)
     (tmp_path / "mypy.ini").write_text("[mypy]\n" + "plugins = pandas_dp.mypy\n" * plugin)
     command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "user.py"]
-    paths = dict.fromkeys(("PYTHONPATH", "MYPYPATH"), str(Path(pandas_dp.__file__).parents[1]))
+    home = Path(pandas_dp.__file__).parents[1]  # where it is not installed, both have to be told
+    paths = {} if home.name == "site-packages" else dict.fromkeys(("PYTHONPATH", "MYPYPATH"), str(home))
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **paths})
     told = [
         'Revealed type is "pandas_dp.accessor.accessor.Accessor"',
