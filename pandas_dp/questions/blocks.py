@@ -331,7 +331,7 @@ class BlockQuestions(PreparedFrame):
                 other = f"{column!r} holds something else{of_text(kind, column)}"
                 raise ArgumentTypeError(f"kmeans() needs columns of numbers; {other}")
         if len(set(names)) != len(names) or set(bounds or ()) - set(names):
-            raise ArgumentValueError("columns must differ, and bounds be of these columns alone")
+            raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
         if centres * len(names) > MOST_OUTPUTS:
             raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: k=3")
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
