@@ -201,7 +201,7 @@ class SeveralQuestions(PreparedFrame):
         asked = [self._summary(name, given.get(name), error_bar, line) for name in names]
         if len(set(names)) != len(names) or set(given) - set(names) or len(names) > MOST_PARTS:
             raise ArgumentValueError(
-                f"columns must differ, be at most {MOST_PARTS}, and bounds be of these columns alone"
+                f"columns must be distinct and at most {MOST_PARTS}, and bounds= may name only these columns"
             )
         share = Fraction(1, len(names))
         parts = [
