@@ -41,7 +41,8 @@ def left_behind(sessions: int) -> int:
 @pytest.mark.slow
 def test_closed_sessions_leave_their_ids_behind_and_nothing_else(monkeypatch):
     """They left a megabyte for every eighty of them: their releases, with intervals and queries."""
-    assert left_behind(100) < 200_000
+    # the least of three: a table of names that grows to twice its size is no leak, and a leak is there each time
+    assert min(left_behind(100) for _ in range(3)) < 200_000
     assert len([session for session in registry._sessions.values() if session._closed]) <= 2  # the last, and its part
     kept, new = [], registry.enter
     monkeypatch.setattr(opening, "enter", lambda session: kept.append(session) or new(session))
