@@ -111,6 +111,13 @@ def test_every_two_operations_say_the_same(part):
     assert {*differing([second for one in first for second in made(one, SECOND)])} <= OPEN
 
 
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="one missing cell changes what these say next to 2**63")
+@pytest.mark.parametrize("tree", sorted(OPEN))
+def test_the_open_ones_say_the_same(tree):
+    both = [two for one in made(X, [2**63 - 1, -(2**63)]) for two in made(one, []) if str(two) == tree]
+    assert differing(both) == []
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", range(4))
 def test_three_operations_say_the_same(part):
