@@ -37,6 +37,10 @@ ANOTHER = (
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
     "table='visits', version='2026-11-28')"
 )
+BESIDE = (
+    "this budget is kept in memory and does not count what was spent on the ledger {file!r} beside it. To "
+    "continue a budget of that ledger instead, type"
+)
 PERSON = re.compile(
     r"(id|user|patient|person|customer|client|member|subject|employee|student|household|participant|respondent)s?"
     r"([_ ]?(id|no|nr|number|key))?",
@@ -125,8 +129,9 @@ def protect(
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
         with registry.going_on(opened):
-            if opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name)):
-                _opened_here.add(here)
+            new = opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name))
+        if new:
+            _opened_here.add(here)
         if session is None:
             session = enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
@@ -135,6 +140,10 @@ def protect(
         told = person is not None and (opened.path, name) not in _told
         if told:
             _told.add((opened.path, name))
+    for folder, file in registry.ledgers_beside(frame) if new and opened.path is None else ():
+        held = [] if registry.is_open(os.path.join(folder, file)) else registry.on_record(folder, file)
+        if held:
+            caution("\n".join([BESIDE.format(file=file), *held]))
     if told:
         caution(ROWS.format(column=person, total=show(budget.epsilon)))
     if other and lineage == "source":
