@@ -26,7 +26,7 @@ from pandas_dp.facts.public_only import is_private
 from pandas_dp.tables import frames
 
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
-MOST = 20_000  # objects that are looked at, the nearest first: longer lists hold data
+MOST = 5_000  # objects that are looked at, the nearest first: longer lists hold data
 # of these nothing is looked into
 WHOLE = (types.ModuleType, types.BuiltinFunctionType, pd.DataFrame, pd.Series, pd.Index, np.ndarray, np.generic)
 PLAIN = (str, bytes, int, float, complex)
