@@ -133,6 +133,19 @@ def test_a_difference_says_both(groups):
     assert more.table().columns.tolist() == ["value", "lower", "upper", *BESIDE]
 
 
+def test_a_pivot_table_of_shares_has_it_cell_by_cell(asked):
+    keys = {"ward": ["A", "B"], "third": [True, False]}
+    asked = asked.assign(third=lambda d: d["age"] % 3 == 0)
+    pivot = asked.pivot_table("old", "ward", "third", keys=keys)
+    noise, whole = pivot.interval(), pivot.interval(of="population")
+    for cell in pivot.columns:
+        assert (whole[cell, "lower"] < noise[cell, "lower"]).all()
+        assert (noise[cell, "upper"] < whole[cell, "upper"]).all()
+    assert [name for _, name in pivot.table().columns].count("population_upper") == 2
+    with pytest.raises(pandas_dp.ArgumentTypeError, match=r"population=True\)\.unstack\(\)"):
+        asked.pivot_table("age", "ward", "third", keys=keys, bounds=BOUNDS).interval(of="population")
+
+
 def test_a_line_says_it_of_the_population_where_its_residuals_are_said_to_be_constant(asked):
     bounds = {"age": BOUNDS, "place": (0, 1)}
     line = asked.assign(place=lambda d: d["age"] / 100).linear_regression("place", "age", bounds=bounds)
