@@ -609,7 +609,7 @@ def astype(operand: Cells, dtype: str) -> Cells:
         return made([None if x is None else of_float(near(x)) for x in cells], "f", operand, nulls=NAN)
     whole = [None if x is None or (isinstance(x, float) and not math.isfinite(x)) else math.trunc(x) for x in cells]
     fit = [x if x is not None and -(2**63) <= x < 2**63 else None for x in whole]
-    return made(fit, "i", operand, nulls=NEVER if operand.form in "ib" else NAN, kept=operand.kept)
+    return Cells(fit, "i", NA)
 
 
 def written(cell: Any) -> str:
