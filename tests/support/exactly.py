@@ -389,7 +389,8 @@ def chosen(codes: list[int], values: list[Cells]) -> Cells:
     if len(kinds) > 1 or "other" in kinds:
         raise Refused
     if timed is not None:
-        unit = min((value.unit for value in values), key=UNITS.__getitem__)
+        several = sum(not value.constant for value in values) > 1  # as the unit of one may follow from a cell
+        unit = "ns" if several else min((value.unit for value in values), key=UNITS.__getitem__)
         values = [replace(value, cells=[within(x, unit) for x in value.cells], unit=unit) for value in values]
     form = "o" if {value.form for value in values} & {"o", "c"} else values[0].form
     lacking = NAN if max(codes, default=0) >= len(values) else NEVER
