@@ -9,5 +9,15 @@ from __future__ import annotations
 from pandas_dp.teaching.choosing import Selection, selection
 from pandas_dp.teaching.prices import Revenue, revenue
 from pandas_dp.teaching.quantiles import Sensitivities, sensitivities
+from pandas_dp.teaching.smooth_noise import Admissible, admissible
 
-__all__ = ["Revenue", "Selection", "Sensitivities", "revenue", "selection", "sensitivities"]
+__all__ = [
+    "Admissible",
+    "Revenue",
+    "Selection",
+    "Sensitivities",
+    "admissible",
+    "revenue",
+    "selection",
+    "sensitivities",
+]

@@ -209,6 +209,7 @@ FEW = table().head(4)
 TAUGHT = teaching.sensitivities([1, 2, 9], (0, 10), beta=0.1)
 CHOSEN = teaching.selection({"a": 3, "b": 5}, epsilon=1)
 SOLD = teaching.revenue([3, 4], upper=5, epsilon=1)
+NOISE = teaching.admissible("polynomial", 1)
 EXEMPT = {
     "read_parquet": "pandas reads, and raises what it raises",
     "read_csv": "pandas reads, and raises what it raises",
@@ -232,6 +233,7 @@ EXEMPT = {
     "Sensitivities()": "made by teaching.sensitivities()",
     "Selection()": "made by teaching.selection()",
     "Revenue()": "made by teaching.revenue()",
+    "Admissible()": "made by teaching.admissible()",
     "AuditResult()": "made by audit.check()",
     "Schema.after": "for the package's own steps",
     "Accessor.__getitem__": "refuses whatever is selected",
@@ -346,6 +348,12 @@ right("Revenue.at", lambda: Made(SOLD.at, (3,)))
 right("Revenue.probability", lambda: Made(SOLD.probability, (1, 3)))
 right("Revenue.table", lambda: Made(SOLD.table))
 right("Revenue.plot", lambda: Made(SOLD.plot))
+OWN_NOISE = {"gamma": 4, "alpha": 0.1, "beta": 0.1}
+right("teaching.admissible", lambda: Made(teaching.admissible, ("polynomial", 1), OWN_NOISE))
+right("teaching.admissible", lambda: Made(teaching.admissible, ("laplace", 1, 1e-6)))
+right("Admissible.density", lambda: Made(NOISE.density, ([0, 1],)))
+right("Admissible.answer", lambda: Made(NOISE.answer, (TAUGHT,)))
+right("Admissible.plot", lambda: Made(NOISE.plot))
 for _loss in ("Loss", "Laplace", "Exponential", "Gaussian"):
     right(f"{_loss}()", lambda c=_loss: Made(getattr(accounting, c), (0.5,)))
 right("accounting.compose", lambda: Made(accounting.compose, ([accounting.Laplace(0.1)] * 5,), {"delta": 1e-6}))
