@@ -7,16 +7,21 @@ Everything here is computed from the exact values and shows them. Nothing is cha
 from __future__ import annotations
 
 from pandas_dp.teaching.choosing import Selection, selection
+from pandas_dp.teaching.median_mechanism import MedianTrace, candidate_tables, median_mechanism, median_thresholds
 from pandas_dp.teaching.prices import Revenue, revenue
 from pandas_dp.teaching.quantiles import Sensitivities, sensitivities
 from pandas_dp.teaching.smooth_noise import Admissible, admissible
 
 __all__ = [
     "Admissible",
+    "MedianTrace",
     "Revenue",
     "Selection",
     "Sensitivities",
     "admissible",
+    "candidate_tables",
+    "median_mechanism",
+    "median_thresholds",
     "revenue",
     "selection",
     "sensitivities",

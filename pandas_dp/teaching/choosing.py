@@ -181,7 +181,7 @@ class Selection:
     def __repr__(self) -> str:
         """The table, marked."""
         head = f"{MARK}: chances of {len(self.candidates)} candidates at epsilon {float(self.epsilon):g}"
-        return f"{head}, rate {float(self.rate):g}\n{self.table().round(4)}"
+        return f"{head}, rate {float(self.rate):g}\n{self.table().round(4).to_string()}"
 
     @property
     def _log_share(self) -> float:

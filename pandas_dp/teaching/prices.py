@@ -217,7 +217,7 @@ class Revenue:
         """The table and what is to be expected, marked."""
         head = f"{MARK}: revenue of {len(self.bids)} bids, prices up to {float(self.upper):g}"
         return (
-            f"{head}, epsilon {float(self.epsilon):g}\n{self.table().round(4)}\n"
+            f"{head}, epsilon {float(self.epsilon):g}\n{self.table().round(4).to_string()}\n"
             f"OPT {float(self.optimum):g}, expected {self.expected:.5g}, promised {self.promised:.5g}"
         )
 

@@ -210,6 +210,8 @@ TAUGHT = teaching.sensitivities([1, 2, 9], (0, 10), beta=0.1)
 CHOSEN = teaching.selection({"a": 3, "b": 5}, epsilon=1)
 SOLD = teaching.revenue([3, 4], upper=5, epsilon=1)
 NOISE = teaching.admissible("polynomial", 1)
+TOY = pd.DataFrame({"x": [0, 1]})
+TRACE = teaching.median_mechanism(TOY, ["x == 1"], candidates=[TOY], epsilon=1)
 EXEMPT = {
     "read_parquet": "pandas reads, and raises what it raises",
     "read_csv": "pandas reads, and raises what it raises",
@@ -234,6 +236,7 @@ EXEMPT = {
     "Selection()": "made by teaching.selection()",
     "Revenue()": "made by teaching.revenue()",
     "Admissible()": "made by teaching.admissible()",
+    "MedianTrace()": "made by teaching.median_mechanism()",
     "AuditResult()": "made by audit.check()",
     "Schema.after": "for the package's own steps",
     "Accessor.__getitem__": "refuses whatever is selected",
@@ -354,6 +357,18 @@ right("teaching.admissible", lambda: Made(teaching.admissible, ("laplace", 1, 1e
 right("Admissible.density", lambda: Made(NOISE.density, ([0, 1],)))
 right("Admissible.answer", lambda: Made(NOISE.answer, (TAUGHT,)))
 right("Admissible.plot", lambda: Made(NOISE.plot))
+right("teaching.candidate_tables", lambda: Made(teaching.candidate_tables, (TOY, 2)))
+right(
+    "teaching.median_mechanism",
+    lambda: Made(teaching.median_mechanism, (TOY, ["x == 1"]), {"candidates": [TOY], "epsilon": 1}),
+)
+right(
+    "teaching.median_thresholds",
+    lambda: Made(teaching.median_thresholds, (1,), {"accuracy": 0.1, "queries": 100, "universe": 16, "rows": 1000}),
+)
+right("MedianTrace.table", lambda: Made(TRACE.table))
+right("MedianTrace.error", lambda: Made(TRACE.error, (), LEVELLED))
+right("MedianTrace.plain_error", lambda: Made(TRACE.plain_error, (10,), LEVELLED))
 for _loss in ("Loss", "Laplace", "Exponential", "Gaussian"):
     right(f"{_loss}()", lambda c=_loss: Made(getattr(accounting, c), (0.5,)))
 right("accounting.compose", lambda: Made(accounting.compose, ([accounting.Laplace(0.1)] * 5,), {"delta": 1e-6}))
