@@ -64,7 +64,7 @@ class Revenue:
 
     @property
     def rate(self) -> Fraction:
-        """C = epsilon / upper: a bid moves every revenue by at most upper, and all of them in one direction."""
+        """The rate c = epsilon / upper: a bid moves every revenue by at most upper, and all of them in one direction."""
         return self.epsilon / self.upper
 
     @property

@@ -223,14 +223,16 @@ class Admissible:
         alpha, beta = float(self.alpha), float(self.beta)
         z = np.linspace(-8, 8, 1601)
         for ax, slide, stretch, words in (
-            (drawn[0], alpha, 0.0, "h(z + α)"),
-            (drawn[1], 0.0, beta, "exp(β) h(exp(β) z)"),
+            (drawn[0], alpha, 0.0, "slid by α"),
+            (drawn[1], 0.0, beta, "stretched by exp(β)"),
         ):
             moved = np.exp(self._log_density(math.exp(stretch) * (z + slide)) + stretch)
             ax.plot(z, self.density(z), color="tab:blue", label="h(z)")
             ax.plot(z, moved, color="tab:orange", label=words)
-            ax.set(xlabel="z", yscale="log")
-            ax.legend(fontsize="small")
+            ax.set(
+                xlabel="z", yscale="log", ylim=(min(moved.min(), self.density(z).min()) / 20, None)
+            )  # room for the legend
+            ax.legend(fontsize="small", loc="lower center")
         for sign, colour in ((1, "tab:blue"), (-1, "tab:orange")):
             slide = alpha * min(1, math.exp(-sign * beta))
             drawn[2].plot(z, self._losses(z, slide, sign * beta), color=colour)
