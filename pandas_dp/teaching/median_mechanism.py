@@ -90,7 +90,7 @@ class MedianTrace:
         Returns
         -------
         DataFrame
-            Columns: question; r, the mean over candidates S of exp(-|f(d) - f(S)| / threshold); median, of the candidates;
+            Columns: question; r, the mean over candidates S of exp(-abs(f(d) - f(S)) / threshold); median, of the candidates;
             true; hard; answer; before and after, how many candidates are left.
 
         Examples
@@ -253,12 +253,13 @@ def median_mechanism(data: Any, questions: Any, *, candidates: Any, epsilon: Any
 
     Notes
     -----
-    r_i is the mean over S in C_(i-1) of exp(-|f_i(d) - f_i(S)| / a), a the threshold as a share of rows: near 1 where nearly
-    all candidates are right. The lectures decide by a noisy r_i; what is run here, and by ``oracle("median", ...)``, tests the
-    median's distance from the truth by a sparse vector with epsilon / 2, which needs no constants that only theory can afford.
-    An easy question is answered by the median of the candidates, free. A hard one by f_i(d) + Laplace noise, of which
-    log2 |C_0| share epsilon / 2; candidates farther than the window from that answer are dropped. The noise is drawn anew
-    in each run. For the guarantee under add_remove and replace_one see ``oracle``: n is public here.
+    r_i is the mean over S in C_(i-1) of exp(-abs(f_i(d) - f_i(S)) / a), a the threshold as a share of rows: near 1 where
+    nearly all candidates are right. The lectures decide by a noisy r_i; what is run here, and by ``oracle("median", ...)``,
+    tests the median's distance from the truth by a sparse vector with epsilon / 2, which needs no constants that only theory
+    can afford. An easy question is answered by the median of the candidates, free. A hard one by f_i(d) + Laplace noise, of
+    which log2 of the number of candidates share epsilon / 2; candidates farther than the window from that answer are
+    dropped. The noise is drawn anew in each run. For the guarantee under add_remove and replace_one see ``oracle``: n is
+    public here.
     Source: Roth, Roughgarden 2010; Gupta, Roth, Ullman 2012.
 
     Examples
@@ -354,7 +355,7 @@ def median_thresholds(epsilon: Any, *, accuracy: Any, queries: Any, universe: An
     accuracy : number
         In (0, 1), of shares.
     queries, universe, rows : int
-        k, |X| and n.
+        k, the kinds of rows there may be, and n.
 
     Returns
     -------
@@ -370,8 +371,8 @@ def median_thresholds(epsilon: Any, *, accuracy: Any, queries: Any, universe: An
 
     Notes
     -----
-    m = 160,000 ln k ln(1/a) / a^2; alpha' = epsilon / (720 m ln |X|); gamma = 4 ln(2 k / epsilon) / (alpha' a n). The threshold
-    of each question is 3/4 + j gamma, j = 0, 1, ..., up to 3/20 in all, with probability proportional to 2^-j: drawn anew, it
+    m = 160,000 ln k ln(1/a) / a^2; alpha' = epsilon / (720 m ln(universe)); gamma = 4 ln(2 k / epsilon) / (alpha' a n). The
+    threshold of each question is 3/4 + j gamma, j = 0, 1, ..., up to 3/20 in all, with probability proportional to 2^-j: drawn anew, it
     hides how near r is. r moves by at most 1 - exp(-1/(a n)) <= 1/(a n), and gets Laplace noise of scale 2 / (a n alpha').
     A hard answer gets noise of scale 1 / (alpha' n), and candidates farther than a / 50 are dropped.
     Source: Roth, Roughgarden 2010.

@@ -67,7 +67,7 @@ class Admissible:
     beta : Fraction
         How far Z may be stretched: S* of neighbours differs by a factor exp(beta) at most.
     gamma : Fraction or None
-        Of the tail, which falls like 1 / |z|^gamma; None where it falls exponentially.
+        Of the tail, which falls like abs(z)^-gamma; None where it falls exponentially.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def admissible(
     delta : number
         For ``"laplace"`` and ``"gaussian"``.
     gamma : number, optional
-        For ``"polynomial"``: above 1, the tail falls like 1 / |z|^gamma; 4 where left out.
+        For ``"polynomial"``: above 1, the tail falls like abs(z)^-gamma; 4 where left out.
     alpha, beta : number, optional
         Both, to try others: `loss` or `exact_delta` then say what they cost.
 
@@ -287,8 +287,9 @@ def admissible(
 
     Notes
     -----
-    h(z) is proportional to 1 / (1 + z^2) for ``cauchy``, 1 / (1 + |z|^gamma) for ``polynomial``, (1 + z^2 / 3)^-2 for
-    ``student_t`` (3 degrees of freedom), (1 + |z|)^-4 for ``polynomial_laplace``, exp(-|z|) and exp(-z^2 / 2) for the others.
+    h(z) is proportional to 1 / (1 + z^2) for ``cauchy``, 1 / (1 + abs(z)^gamma) for ``polynomial``, (1 + z^2 / 3)^-2 for
+    ``student_t`` (3 degrees of freedom), (1 + abs(z))^-4 for ``polynomial_laplace``, exp(-abs(z)) and exp(-z^2 / 2) for the
+    others.
     With other gammas than 4, alpha (gamma - 1)^((gamma - 1) / gamma) and beta max(1, gamma - 1) are epsilon / 2 each: the
     log-density has this slope at most, and dilation by exp(beta) moves it by this at most.
     A(d) = q(d) + Z S*(d) / alpha is (epsilon, delta)-differentially private under either relation, if S* is a beta-smooth
