@@ -373,7 +373,8 @@ def median_thresholds(epsilon: Any, *, accuracy: Any, queries: Any, universe: An
     -----
     m = 160,000 ln k ln(1/a) / a^2; alpha' = epsilon / (720 m ln(universe)); gamma = 4 ln(2 k / epsilon) / (alpha' a n). The
     threshold of each question is 3/4 + j gamma, j = 0, 1, ..., up to 3/20 in all, with probability proportional to 2^-j:
-    drawn anew, it hides how near r is. r moves by at most 1 - exp(-1/(a n)) <= 1/(a n), and gets Laplace noise of scale 2 / (a n alpha').
+    drawn anew, it hides how near r is. r moves by at most 1 - exp(-1/(a n)) <= 1/(a n), and gets Laplace noise of scale
+    2 / (a n alpha').
     A hard answer gets noise of scale 1 / (alpha' n), and candidates farther than a / 50 are dropped.
     Source: Roth, Roughgarden 2010.
 
