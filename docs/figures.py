@@ -151,17 +151,13 @@ def selection(axes: Any) -> None:
 
 def smooth(axes: Any) -> None:
     """How far one row may move a median of 201 values in 0..100, by their spread."""
-    rows, beta, top = 201, 0.1, 100.0
-    spreads = np.linspace(0.5, 45, 60)
-    local, soft = [], []
+    spreads, found = np.linspace(0.5, 45, 60), []
     for spread in spreads:
-        values = np.concatenate([[0.0], np.clip(50 + spread * np.linspace(-1, 1, rows) ** 3, 0, top), [top]])
-        middle = (rows + 1) // 2
-        left, right = np.meshgrid(np.arange(middle + 1), np.arange(middle, rows + 2), indexing="ij")
-        apart = np.maximum(right - left - 1, 0)
-        soft.append(((values[right] - values[left]) * np.exp(-beta * apart)).max())
-        local.append(max(values[middle + 1] - values[middle], values[middle] - values[middle - 1]))
-    axes.axhline(top, color=GREY, label="worst table")
+        values = np.clip(50 + spread * np.linspace(-1, 1, 201) ** 3, 0, 100)
+        found.append(teaching.sensitivities(values, (0, 100), beta=0.1, relation="replace_one"))
+    soft = [each.smooth_sensitivity for each in found]
+    local = [float(each.local_sensitivity) for each in found]
+    axes.axhline(100, color=GREY, label="worst table")
     axes.plot(spreads, soft, color=ORANGE, label="smooth bound, β = 0.1")
     axes.plot(spreads, local, color=BLUE, label="this table")
     axes.set(yscale="log", xlabel="spread of the values", ylabel="move of the median", ylim=(1e-7, 1e3))
