@@ -198,6 +198,7 @@ STREAMS: dict[str, Question] = {
 }
 ROW_BY_ROW: dict[str, Question] = {  # under replace_one alone
     "randomized_response": lambda d: d.randomized_response("ward", keys=KEYS),
+    "randomized_response alpha": lambda d: d.randomized_response("ward", keys=KEYS, alpha=0.003),
 }
 BY_UNIT: dict[str, Question] = {  # where a column names the units
     "rows_per_unit": lambda d: d.rows_per_unit(limit=10),
