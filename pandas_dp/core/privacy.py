@@ -13,9 +13,8 @@ from fractions import Fraction
 
 LARGEST_EPSILON = Fraction(10**6)
 SMALLEST_EPSILON = Fraction(1, 10**9)
-LEAST_OF_ITS_OWN = (
-    1e-3  # epsilon from which floats tell the divergence of Laplace noise from that of any pure mechanism
-)
+# epsilon from which floats tell the divergence of Laplace noise from that of any pure mechanism
+LEAST_OF_ITS_OWN = 1e-3
 
 
 class NeighboringRelation(StrEnum):

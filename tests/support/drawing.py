@@ -27,7 +27,7 @@ from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
 from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.core.statistics.scores import FrameScores, Revenue, RowScores
+from pandas_dp.core.statistics.scores import FrameNumbers, FrameScores, Revenue, RowScores
 from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale
 from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
 from pandas_dp.core.statistics.strategies import Haar, Tree
@@ -44,6 +44,7 @@ SAMPLED = (
     Revenue,
     RowScores,
     FrameScores,
+    FrameNumbers,
     SpanningTreeCost,
 )  # rows of units are drawn, but not by part
 

@@ -96,9 +96,8 @@ class Quantile:
 
     def point(self, points: Points, fill: Fill) -> int:
         """One lattice offset, for the rows of one part."""
-        return self.choose(Intervals(points.offsets, np.ones_like(points.offsets), points.counts), 0, self.cells, fill)[
-            0
-        ]
+        cells = Intervals(points.offsets, np.ones_like(points.offsets), points.counts)
+        return self.choose(cells, 0, self.cells, fill)[0]
 
     def choose(self, cells: Intervals, low: int, high: int, fill: Fill) -> tuple[int, Intervals]:
         """One point low..high, and the cells with the places of all rows that were drawn for it.
