@@ -81,7 +81,7 @@ class OwnQuestions(PreparedFrame):
         --------
         >>> import pandas as pd, pandas_dp
         >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=2, name="release example")
+        >>> session = df.dp.protect(epsilon=2, name="own function example")
         >>> seniors = df.dp(epsilon=1).release(lambda d: (d["age"] >= 60).sum(), sensitivity=1)
         >>> 950 < seniors < 1050
         True
