@@ -289,6 +289,9 @@ STATISTICS: dict[type, list[Case]] = {
     strategies.Haar: [
         Case(strategies.Haar(Bins("x", (0, 1, 2, 3))), integers, {"l2_squared": 0.3, "l1": 0.5, "linf": 0.5})
     ],
+    strategies.Weighted: [
+        Case(strategies.Weighted(Bins("x", (0, 1, 2, 3)), ((3, -1, 0), (1, 1, 1))), integers),
+    ],
     blocks.BlockMeans: [Case(MEANS, parts, HALF | {"touched": 1})],
     blocks.BlockResults: [Case(RESULTS, parts, HALF), Case(PAIRS, parts, HALF)],
     blocks.BlockSums: [Case(blocks.BlockSums(MEANS), integers, HALF)],

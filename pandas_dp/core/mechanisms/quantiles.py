@@ -208,11 +208,8 @@ class RecursiveQuantiles:
         answer, cells = self.choice(level, first, last, high - low).choose(cells, low, high, fill)
         cut = int(np.searchsorted(cells.starts, answer))  # no cell lies on both sides: its rows would have been placed
         left, right = Intervals(*(each[:cut] for each in cells)), Intervals(*(each[cut:] for each in cells))
-        return [
-            *self._choose(levels[:middle], first, level, left, low, answer, fill),
-            answer,
-            *self._choose(levels[middle + 1 :], level, last, right, answer, high, fill),
-        ]
+        below = self._choose(levels[:middle], first, level, left, low, answer, fill)
+        return [*below, answer, *self._choose(levels[middle + 1 :], level, last, right, answer, high, fill)]
 
     def choice(self, level: Fraction, first: Fraction, last: Fraction, cells: int) -> Quantile:
         """One choice, among the rows between the answers for the levels first and last: public."""

@@ -188,9 +188,8 @@ class RowScores(AddsUp):
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
-        count, largest = len(self.expressions), unit.rows * self.lattice.cells
-        spread = (1 if unit.add_remove else 2) * largest
-        return Sensitivity(l1=count * largest, l2_squared=count * largest**2, linf=largest, range=spread)
+        count, sides, largest = len(self.expressions), 1 if unit.add_remove else 2, unit.rows * self.lattice.cells
+        return Sensitivity(l1=count * largest, l2_squared=count * largest**2, linf=largest, range=sides * largest)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact totals: a list of one Python int for each candidate, below 2**62 for up to 2**31 rows."""
@@ -236,9 +235,8 @@ class FrameScores:
         """See the class notes."""
         if unit.column is not None and not unit.add_remove:
             raise ArgumentValueError(
-                "sensitivity= tells of one row, and a unit of several rows that is replaced changes their number too: "
-                "give a score per row, such as select([10, 20], score='bid >= candidate', cap=1), or protect with "
-                "neighbors='add_remove'"
+                "sensitivity= tells of one row, and a unit that is replaced changes the number of its rows too: give a score "
+                "per row, such as select([10, 20], score='bid >= candidate', cap=1), or protect with neighbors='add_remove'"
             )
         count, largest = len(self.candidates), unit.rows * self.steps + 1
         return Sensitivity(l1=count * largest, l2_squared=count * largest**2, linf=largest)
@@ -300,9 +298,8 @@ def _of_whole(
     functions: Sequence[Callable[[Any], Any]], view: View, unit: PrivacyUnit, step: Fraction, outputs: int
 ) -> list[int]:
     """What each function makes of a copy of the rows that count, rounded to steps: a number, or a tuple of `outputs`."""
-    block = np.zeros(view.rows, dtype=np.intp)
+    block = np.full(view.rows, 0 if unit.column is None else -1, dtype=np.intp)
     if unit.column is not None:
-        block -= 1
         block[_rows_that_count(view, unit)] = 0
 
     def stepped(function: Callable[[Any], Any], frame: Any) -> list[int]:
