@@ -248,9 +248,8 @@ class Ledger(Readable):
         if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
             raise LedgerError(f"the accountant of a used budget cannot change: type accountant={known!r} to continue")
         new = filter_for(budget, old.order if used else None)
-        over = (
-            isinstance(old, GDPFilter) and old.admit(state, _NOTHING) is None
-        )  # of what is not Gaussian it knows no sum
+        # of what is not Gaussian it knows no sum
+        over = isinstance(old, GDPFilter) and old.admit(state, _NOTHING) is None
         if over or records.restored(connection, row, all_of_it=True):
             raise LedgerError(
                 "more was put on record than this budget can count, so it is not raised: name= opens another one"
