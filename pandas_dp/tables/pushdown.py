@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.facts.kinds import PER_SECOND
 from pandas_dp.steps.changes import Filter, Step
 from pandas_dp.steps.dates import as_time
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
 from pandas_dp.steps.operations import COMPARISONS
-from pandas_dp.steps.values import PER_SECOND, Kind, Values, read_column, read_constant
+from pandas_dp.steps.values import Kind, Values, read_column, read_constant
 
 DATES = (Kind.DATE, Kind.ZONED)
 
