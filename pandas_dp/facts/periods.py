@@ -218,7 +218,10 @@ class Periods:
         return date.isoformat() + ("" if hour is None else f"T{hour:02}")
 
     def edges(self, j: int) -> tuple[int, int]:
-        """Microseconds since 1970, in UTC for instants, of the first moment and of the first one after it: equal if it is empty."""
+        """First moment of a period, and the first after it: the same where it is empty.
+
+        Microseconds since 1970, in UTC for instants.
+        """
         start, stop = (self._edge(_start(self.period, one)) * 10**6 for one in (j, j + 1))
         return start, stop
 
