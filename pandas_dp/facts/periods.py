@@ -275,6 +275,7 @@ class Periods:
         return json.dumps([*self.terms, self.offsets], separators=(",", ":"))
 
     @classmethod
+    @lru_cache(maxsize=32)
     def from_text(cls, text: str) -> Periods:
         """Read `text` again.
 

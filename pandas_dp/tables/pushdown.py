@@ -58,7 +58,7 @@ def _of_step(step: Step, empty: pd.DataFrame, written: set[str]) -> Iterator[tup
         yield from _comparisons(step.expression, empty, written)
     if isinstance(step, InPeriods):
         for op, edge in step.edges:
-            yield from _comparison(step.column, op, edge, empty, written)
+            yield from _comparison(step.periods.time, op, edge, empty, written)
 
 
 def _comparisons(node: Expression, empty: pd.DataFrame, written: set[str]) -> Iterator[tuple[str, str, pa.Scalar]]:

@@ -21,7 +21,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import PER_SECOND, Kind, kind_of
 from pandas_dp.facts.periods import MOST, NONE, Periods
 from pandas_dp.steps import steps
-from pandas_dp.steps.periods import InPeriods, check_time, named, period
+from pandas_dp.steps.periods import period
 from pandas_dp.tables import frames
 from pandas_dp.tables.pushdown import pushed
 
@@ -159,7 +159,6 @@ def test_ranges_that_are_none_are_refused(typed, said):
 
 def test_the_longest_range_is_one_of_ten_thousand_periods():
     (step,) = period(NAIVE, "2000-01-01", "2027-05-18", held([], STORED[0]))
-    assert isinstance(step, InPeriods)
     assert step.last - step.first + 1 == MOST
 
 
@@ -174,37 +173,8 @@ def test_a_table_without_time_or_with_another_kind_of_it_is_refused():
             period(NAIVE, "2026-11-28", None, frame.iloc[:0])
         assert said in str(error.value)
     (step,) = period(NAIVE, "2026-11-28", None, held([], STORED[0]))
-    with pytest.raises(ArgumentTypeError, match="no longer"):
+    with pytest.raises(ArgumentTypeError, match="'at' holds no dates"):
         step.apply(pd.DataFrame({"at": [1.0]}))
-
-
-def test_which_periods_are_named_by_steps():
-    empty = held([], STORED[0])
-    (month,), (week,), (day,) = (
-        period(NAIVE, *ends, empty)
-        for ends in (("2026-11-01", "2026-11-30"), ("2026-11-28", "2026-12-04"), ("2026-12-04", None))
-    )
-    other = steps.query("row > 3", empty)
-    assert named(other, NAIVE) is None
-    assert named((month, *other), NAIVE) == (month.first, month.last)
-    assert named((month, week), NAIVE) == (week.first, month.last)
-    with pytest.raises(ArgumentValueError, match="no day is in all that were named"):
-        named((month, week, day), NAIVE)
-
-
-def test_steps_leave_time_as_it_is():
-    empty = held([], STORED[0])
-    check_time((*steps.query("row > 3", empty), *period(NAIVE, "2026-11-28", None, empty)), NAIVE)
-    for moved in (
-        steps.assign(empty, at=lambda d: d["at"] + pd.Timedelta("1 day")),
-        steps.rename({"at": "then"}, empty),
-        steps.rename({"row": "at2", "at": "row"}, empty),
-        steps.drop(["at"], empty),
-        steps.fillna({"at": pd.Timestamp("2026-11-28")}, empty),
-        steps.eval_("at = row", empty),
-    ):
-        with pytest.raises(ArgumentValueError, match="steps must leave 'at' as it is"):
-            check_time(moved, NAIVE)
 
 
 def scanned(path: Any, **options: Any) -> Any:
