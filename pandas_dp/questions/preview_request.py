@@ -40,9 +40,9 @@ class Ahead:
         session = table.session
         request = table.request(query, columns, fresh)
         ledger, name, loss = request.ledger, request.name, request.loss
-        rule, state = ledger.rule(name), ledger.state(name)
+        rule, state = ledger.rule(name), ledger.state(name, request.periods)
         stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None
-        charge = rule.charge(loss)
+        charge = replace(rule.charge(loss), periods=request.periods)
         after = state if stored else rule.admit(state, charge)
         typical = session._typical
         if loss.parts and after is not None and not isinstance(query.aggregate, StreamRecipe):

@@ -177,9 +177,9 @@ def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
         for row in records.rows(connection):
             rule, state = row.rule, State.from_text(row.state)
             charge = _rest(rule, state) if loss is None else rule.charge(loss)
-            after = records.charged_state(rule, state, charge)
+            after = records.charge_all(connection, row, charge)
             text = "an older copy was put back: what may have been answered since"
-            records.append(connection, row._replace(state=after.to_text()), "restored", text, price, charge)
+            records.append(connection, row._replace(state=after), "restored", text, price, charge)
 
     refusal, ledger._store.refusal = ledger._store.refusal, ""
     try:

@@ -1,0 +1,167 @@
+"""The sums that each period of a budget has for itself: which charges are admitted, and how the sums are written down.
+
+A budget of a unit with periods protects *unit-periods*: pair (v, j) is all rows of unit v in period j, in every table that
+is ever asked. X and X' are neighbours if X' is X without the rows of one pair, in every version of it. A question reads the
+rows of a public, finite set S of periods, and its loss l is that of one pair. It is admitted iff for *every* j in S the
+filter of the budget admits l at the sums of j; then l is added to the sums of every j in S, in one transaction. Else nothing
+changes.
+
+*Theorem 1.* Whoever picks questions, S, prices and when to stop, and also the other rows of later versions, after having
+seen all answers about all periods: everything that is released is private for these neighbours with the total of *one*
+period, as the filter states it (pure: epsilon; plan, hybrid, rdp, gdp: epsilon and delta; zcdp: rho outside an event whose
+probability is the sum of the deltas that were charged). *Proof.* Fix neighbours that differ in (v, j). (a) A question with j
+not in S: its statistic reads rows of other periods only, and which rows of a pair count is drawn for each pair by itself, so
+given the past its answer has one law under both. (b) Admission is a function of public sums, so of the past. (c) A question
+with j in S: given the past both laws are within l, for what counts of one pair has the bounds that the sensitivity of the
+statistic is stated for. Let the analyst together with everything about other periods (all rows but those of (v, j), the
+noise, sums and refusals on their account) be one randomised player. It is the same under both tables, and talks to a single
+session with one filter, that of j: it is one of the strategies over which the theorem of that filter is stated, see
+`core.filters`, and the whole transcript is its post-processing. A stream is charged in full when it is opened, and S is
+fixed then. (Block composition: Lécuyer, Spahn, Vodrahalli, Geambasu, Hsu 2019.)
+
+*Theorem 2.* Somebody who is present in k periods, a set K, is covered as follows. *Pure*: by the sum over K of what each
+period spent, at most k epsilon: a chain of k neighbours leads to the table without him, and a question over S costs |S and
+K| epsilons. *With a delta*: always by (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)), the group bound of the whole
+transcript, which Theorem 1 makes (epsilon, delta); and by (k epsilon, k delta) as long as every charge named one period, for
+then the periods are k interactive mechanisms that run side by side (Vadhan, Wang 2021; Lyu 2022). `Sums.widest` says whether
+that is so.
+
+A charge that names one of two periods whose rows it reads breaks Theorem 1: the other period never pays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pandas_dp.core.budget import Charge, State
+
+MOST = 10_000  # periods of one question
+TABLE = """CREATE TABLE periods (
+    budget INTEGER NOT NULL, period INTEGER NOT NULL, state TEXT NOT NULL, seal BLOB NOT NULL,
+    PRIMARY KEY (budget, period)
+) WITHOUT ROWID"""
+MODULUS = 1 << 256
+Span = tuple[int, int]
+
+
+class Sums(NamedTuple):
+    """What the row of a budget holds of its periods behind the sums that a new one starts with: how many, and the sum of seals.
+
+    A row of a period that is lost or altered is then damage, and never a period of which nothing is spent. `widest` is the most
+    periods that one charge named.
+    """
+
+    many: int = 0
+    seals: int = 0
+    widest: int = 0
+
+    @classmethod
+    def of(cls, text: str) -> Sums:
+        """Read what stands behind the sums of a budget."""
+        return cls(*(int(number) for number in text.partition(";")[2].split()))
+
+    def behind(self, state: str) -> str:
+        """Write it behind them."""
+        return f"{state.partition(';')[0]};{self.many} {self.seals} {self.widest}"
+
+
+class DamagedPeriodError(Exception):
+    """A row of a period is not as it was written."""
+
+
+def read(connection: sqlite3.Connection, budget: int, held: str, span: Span | None = None) -> dict[int, State]:
+    """Sums of the periods that have any, all of them compared with what the row of the budget holds; of a span their own seals.
+
+    Raises
+    ------
+    DamagedPeriodError
+    """
+    first, last = span or (-(1 << 62), 1 << 62)
+    query = "SELECT period, state, seal FROM periods WHERE budget = ? AND period BETWEEN ? AND ? ORDER BY period"
+    rows = connection.execute(query, (budget, first, last)).fetchall()
+    if any(seal != _seal(budget, period, text) for period, text, seal in rows):
+        raise DamagedPeriodError
+    if span is None:
+        _check(Sums.of(held), [seal for _, _, seal in rows])
+    known: dict[str, State] = {}  # most periods have the same sums
+    return {period: known.setdefault(text, State.from_text(text)) for period, text, _ in rows}
+
+
+def _check(sums: Sums, seals: list[bytes]) -> None:
+    if (len(seals), sum(int.from_bytes(seal) for seal in seals) % MODULUS) != sums[:2]:
+        raise DamagedPeriodError
+
+
+def charge(
+    connection: sqlite3.Connection, budget: int, held: str, span: Span, after: Callable[[State], State | None]
+) -> str | dict[int, State]:
+    """Let every period of a span pay, or none.
+
+    For all inputs: where a text is returned, the new one of the budget's row, each period of the span has the sums that `after`
+    gives for those it had. Otherwise nothing was written, and what is returned are the periods that cannot pay, and their sums.
+
+    Raises
+    ------
+    DamagedPeriodError
+        The row of a period is not as it was written, or, where one is to be added, one is missing.
+    """
+    sums, states, start = Sums.of(held), read(connection, budget, held, span), State.from_text(held)
+    if len(states) <= span[1] - span[0]:  # some period is new, or its row is lost
+        _check(sums, [seal for (seal,) in connection.execute("SELECT seal FROM periods WHERE budget = ?", (budget,))])
+    asked = {period: states.get(period, start) for period in range(span[0], span[1] + 1)}
+    made = {state: after(state) for state in set(asked.values())}  # most have the same sums
+    if poor := {period: state for period, state in asked.items() if made[state] is None}:
+        return poor
+    seals, rows = sums.seals, []
+    for period, state in asked.items():
+        if period in states:
+            seals -= int.from_bytes(_seal(budget, period, state.to_text()))
+        text = made[state].to_text()  # type: ignore[union-attr]
+        rows.append((budget, period, text, _seal(budget, period, text)))
+        seals += int.from_bytes(rows[-1][-1])
+    connection.executemany("INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)", rows)
+    widest = max(sums.widest, len(asked))
+    return Sums(sums.many + len(asked) - len(states), seals % MODULUS, widest).behind(held)
+
+
+def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Callable[[State], State]) -> str:
+    """Let every period pay, those to come as well: what was answered may have been about any. Returns the new text of the row.
+
+    Raises
+    ------
+    DamagedPeriodError
+    """
+    states = read(connection, budget, held)
+    texts = {period: after(state).to_text() for period, state in states.items()}
+    rows = [(budget, period, text, _seal(budget, period, text)) for period, text in texts.items()]
+    connection.executemany("INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)", rows)
+    sums = Sums.of(held)._replace(seals=sum(int.from_bytes(seal) for *_, seal in rows) % MODULUS)
+    return sums.behind(after(State.from_text(held)).to_text())
+
+
+def most(states: list[State]) -> State:
+    """Sums that none of some exceeds: what these admit fits in every one."""
+    longest = max(len(state.planned) for state in states)
+    planned = [state.planned or (0,) * longest for state in states]
+    return State(
+        max(state.epsilon for state in states),
+        any(state.unbounded for state in states),
+        max(state.renyi for state in states),
+        max(state.delta for state in states),
+        tuple(map(max, zip(*planned, strict=True))),
+    )
+
+
+def spread(states: dict[int, State], start: State, charged: Charge, after: Callable[[State, Charge], State]) -> State:
+    """Add what an entry says to the sums of its periods, of all where it names none; return what a new one starts with."""
+    first, last = charged.periods or (0, -1)
+    for period in states if charged.periods is None else range(first, last + 1):
+        states[period] = after(states.get(period, start), charged)
+    return after(start, charged) if charged.periods is None else start
+
+
+def _seal(budget: int, period: int, state: str) -> bytes:
+    return hashlib.sha256(repr((budget, period, state)).encode()).digest()
