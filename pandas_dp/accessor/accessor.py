@@ -422,7 +422,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> session.left.period("2026-11-27"), session.left.period("2026-11-28")
         ('epsilon=0.5', 'epsilon=1')
         """
-        return self._then((portions.in_periods(registry.table_of(self._frame), first, last),))
+        return self._then(portions.in_periods(registry.table_of(self._frame), first, last))
 
     def allot(self, name: str, epsilon: Any) -> pd.DataFrame:
         """Set a part of the budget aside, for a team or a report, and give the frame that spends it.

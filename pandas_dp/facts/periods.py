@@ -8,6 +8,7 @@ said of a row's period is a public function of its own cell, and periods neither
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import re
 import zoneinfo
@@ -42,7 +43,7 @@ _READ: dict[str, tuple[str, Callable[..., int]]] = {  # how a name is written, a
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Periods:
     """What the period of a row is: part of the unit, fixed by the first question and stored with it.
 
@@ -125,6 +126,11 @@ class Periods:
     def terms(self) -> tuple[str, str, str, str | None]:
         """What two openings of one budget have to agree in: all but the offsets, of which those on record count."""
         return self.period, self.time, self.kind, self.zone
+
+    def __repr__(self) -> str:
+        """Equal for equal periods alone, as it is part of the keys of answers: hundreds of offsets are told by their digest."""
+        digest = hashlib.sha256(self.text().encode()).hexdigest()[:32]
+        return f"Periods({self}, {len(self.offsets)} offsets, {digest})"
 
     def __str__(self) -> str:
         return f"{self.word}s{'' if self.zone is None else f' of {self.zone}'} by {self.time!r}"
@@ -218,7 +224,10 @@ class Periods:
         return date.isoformat() + ("" if hour is None else f"T{hour:02}")
 
     def edges(self, j: int) -> tuple[int, int]:
-        """Microseconds since 1970, in UTC for instants, of the first moment and of the first one after it: equal if it is empty."""
+        """First moment of a period, and the first after it: the same where it is empty.
+
+        Microseconds since 1970, in UTC for instants.
+        """
         start, stop = (self._edge(_start(self.period, one)) * 10**6 for one in (j, j + 1))
         return start, stop
 
@@ -272,6 +281,7 @@ class Periods:
         return json.dumps([*self.terms, self.offsets], separators=(",", ":"))
 
     @classmethod
+    @lru_cache(maxsize=32)
     def from_text(cls, text: str) -> Periods:
         """Read `text` again.
 

@@ -20,13 +20,12 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.names import check_name
-from pandas_dp.facts.periods import MOST
 from pandas_dp.facts.public_only import refuse_private
 from pandas_dp.session import registry
 from pandas_dp.session.alone import check_alone
 from pandas_dp.session.session import PART, Session
 from pandas_dp.steps import steps
-from pandas_dp.steps.periods import InPeriods
+from pandas_dp.steps.periods import InPeriods, period
 from pandas_dp.tables import frames as tables
 from pandas_dp.tables.protected import Table
 
@@ -53,7 +52,7 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     return tables.derive(part, table.source, table, ())
 
 
-def in_periods(table: Table, first: Any, last: Any) -> InPeriods:
+def in_periods(table: Table, first: Any, last: Any) -> tuple[InPeriods, ...]:
     """The step to the rows of some periods; see ``df.dp.period``."""
     periods = table.periods
     refuse_private("period", [("first", first), ("last", last)])
@@ -61,15 +60,7 @@ def in_periods(table: Table, first: Any, last: Any) -> InPeriods:
         raise ArgumentValueError(
             "period() needs a budget for each period: df.dp.protect(epsilon=1, period='D', time='visited_at')"
         )
-    start = periods.number(first)
-    end = start if last is None else periods.number(last)
-    if end < start:
-        raise ArgumentValueError(
-            f"the first {periods.word} comes after the last: df.dp.period({periods.name(end)!r}, {periods.name(start)!r})"
-        )
-    if end - start >= MOST:
-        raise ArgumentValueError(f"one question is about {MOST:,} {periods.word}s at most: type several")
-    return InPeriods(periods, start, end)
+    return period(periods, first, last, table.empty)
 
 
 def partition(

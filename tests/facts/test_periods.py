@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zoneinfo
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -257,6 +258,13 @@ def test_the_ledger_has_it_in_exactly_one_form(zone):
     periods = of_zone(zone)
     assert Periods.from_text(periods.text()) == periods
     assert Periods.from_text(periods.text()).text() == periods.text()
+
+
+def test_two_that_differ_in_one_offset_alone_are_told_apart_by_their_text():
+    berlin = of_zone("Europe/Berlin")
+    other = replace(berlin, offsets=((*berlin.offsets[0][:1], 3599), *berlin.offsets[1:]))
+    assert len({berlin, other}) == len({repr(berlin), repr(other)}) == len({berlin.text(), other.text()}) == 2
+    assert len(repr(berlin)) < 200
 
 
 @pytest.mark.parametrize(
