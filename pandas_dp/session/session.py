@@ -17,6 +17,7 @@ import pandas as pd
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.books import odometer
+from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import Odometer, extended, group_text
 from pandas_dp.books.views import PART as PART
 from pandas_dp.books.views import Answered, Books, draw_budget, session_card, session_text
@@ -139,7 +140,7 @@ class Session:
 
     @property
     def _state(self) -> State:
-        return self._ledger.state(self.name)
+        return state_of(self._ledger, self.name)
 
     if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
 
@@ -340,7 +341,7 @@ class Session:
     @property
     def spent(self) -> Odometer:
         """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
-        state = self._ledger.state(self.name)
+        state = self._state
         rho = self._rho() if state.unbounded and not state.epsilon else None
         return odometer.spent(self._ledger.rule(self.name), state, self.unit, rho)
 
@@ -356,7 +357,7 @@ class Session:
     @property
     def left(self) -> Odometer:
         """What is left, as ``spent``; with a delta first how many more calls like the last one that is."""
-        return odometer.left(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit, self._typical)
+        return odometer.left(self._ledger.rule(self.name), self._state, self.unit, self._typical)
 
     def group(self, size: int) -> str:
         """What the whole budget promises a group of units, such as a household of three, in words.
@@ -382,7 +383,7 @@ class Session:
         >>> session.group(3)
         'any 3 rows together: epsilon=9'
         """
-        promised = odometer.promised(self._ledger.rule(self.name), self._ledger.state(self.name))
+        promised = odometer.promised(self._ledger.rule(self.name), self._state)
         return group_text(promised, self.unit, positive_int(size, "size"))
 
     @property
