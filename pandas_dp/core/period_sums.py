@@ -40,21 +40,22 @@ from pandas_dp.core.budget import Charge, State
 
 MOST = 10_000  # periods of one question
 TABLE = """CREATE TABLE periods (
-    budget INTEGER NOT NULL, period INTEGER NOT NULL, state TEXT NOT NULL, seal BLOB NOT NULL,
+    budget INTEGER NOT NULL, period INTEGER NOT NULL, state TEXT NOT NULL, seal INTEGER NOT NULL,
     PRIMARY KEY (budget, period)
 ) WITHOUT ROWID"""
-MODULUS = 1 << 256
+SEALED = 44  # bits of a seal: half a million of them add up in the 63 that SQLite counts in
 Span = tuple[int, int]
 
 
 class Sums(NamedTuple):
-    """What the row of a budget holds of its periods behind the sums that a new one starts with: how many, and the sum of seals.
+    """What the row of a budget holds of its periods behind the sums that a new one starts with.
 
-    A row of a period that is lost or altered is then damage, and never a period of which nothing is spent. `widest` is the most
-    periods that one charge named.
+    How many periods have sums, and the sums of their numbers and of their seals: it is sealed itself, so a row of a period that is
+    lost or altered is damage, and never a period of which nothing is spent. `widest` is the most periods that one charge named.
     """
 
     many: int = 0
+    numbers: int = 0
     seals: int = 0
     widest: int = 0
 
@@ -65,34 +66,40 @@ class Sums(NamedTuple):
 
     def behind(self, state: str) -> str:
         """Write it behind them."""
-        return f"{state.partition(';')[0]};{self.many} {self.seals} {self.widest}"
+        return f"{state.partition(';')[0]};{' '.join(map(str, self))}"
 
 
 class DamagedPeriodError(Exception):
-    """A row of a period is not as it was written."""
+    """A row of a period is not as it was written, or is missing."""
 
 
-def read(connection: sqlite3.Connection, budget: int, held: str, span: Span | None = None) -> dict[int, State]:
-    """Sums of the periods that have any, all of them compared with what the row of the budget holds; of a span their own seals.
+def check(connection: sqlite3.Connection, budget: int, held: str) -> None:
+    """Compare the rows of periods with what the row of their budget holds.
 
     Raises
     ------
     DamagedPeriodError
+    """
+    query = "SELECT count(*), coalesce(sum(period), 0), coalesce(sum(seal), 0) FROM periods WHERE budget = ?"
+    if connection.execute(query, (budget,)).fetchone() != Sums.of(held)[:3]:
+        raise DamagedPeriodError
+
+
+def read(connection: sqlite3.Connection, budget: int, span: Span | None = None) -> dict[int, State]:
+    """Sums of the periods that have any, of a span or of all.
+
+    Raises
+    ------
+    DamagedPeriodError
+        A seal does not fit.
     """
     first, last = span or (-(1 << 62), 1 << 62)
     query = "SELECT period, state, seal FROM periods WHERE budget = ? AND period BETWEEN ? AND ? ORDER BY period"
     rows = connection.execute(query, (budget, first, last)).fetchall()
     if any(seal != _seal(budget, period, text) for period, text, seal in rows):
         raise DamagedPeriodError
-    if span is None:
-        _check(Sums.of(held), [seal for _, _, seal in rows])
-    known: dict[str, State] = {}  # most periods have the same sums
-    return {period: known.setdefault(text, State.from_text(text)) for period, text, _ in rows}
-
-
-def _check(sums: Sums, seals: list[bytes]) -> None:
-    if (len(seals), sum(int.from_bytes(seal) for seal in seals) % MODULUS) != sums[:2]:
-        raise DamagedPeriodError
+    known = {text: State.from_text(text) for _, text, _ in rows}  # most periods have the same sums
+    return {period: known[text] for period, text, _ in rows}
 
 
 def charge(
@@ -106,25 +113,17 @@ def charge(
     Raises
     ------
     DamagedPeriodError
-        The row of a period is not as it was written, or, where one is to be added, one is missing.
     """
-    sums, states, start = Sums.of(held), read(connection, budget, held, span), State.from_text(held)
+    states, start = read(connection, budget, span), State.from_text(held)
     if len(states) <= span[1] - span[0]:  # some period is new, or its row is lost
-        _check(sums, [seal for (seal,) in connection.execute("SELECT seal FROM periods WHERE budget = ?", (budget,))])
+        check(connection, budget, held)
     asked = {period: states.get(period, start) for period in range(span[0], span[1] + 1)}
-    made = {state: after(state) for state in set(asked.values())}  # most have the same sums
+    made = {state: after(state) for state in set(asked.values())}
     if poor := {period: state for period, state in asked.items() if made[state] is None}:
         return poor
-    seals, rows = sums.seals, []
-    for period, state in asked.items():
-        if period in states:
-            seals -= int.from_bytes(_seal(budget, period, state.to_text()))
-        text = made[state].to_text()  # type: ignore[union-attr]
-        rows.append((budget, period, text, _seal(budget, period, text)))
-        seals += int.from_bytes(rows[-1][-1])
-    connection.executemany("INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)", rows)
-    widest = max(sums.widest, len(asked))
-    return Sums(sums.many + len(asked) - len(states), seals % MODULUS, widest).behind(held)
+    paid = {period: state for period, state in ((period, made[state]) for period, state in asked.items()) if state}
+    sums = _write(connection, budget, Sums.of(held), states, paid)
+    return sums._replace(widest=max(sums.widest, len(asked))).behind(held)
 
 
 def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Callable[[State], State]) -> str:
@@ -134,12 +133,22 @@ def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Ca
     ------
     DamagedPeriodError
     """
-    states = read(connection, budget, held)
-    texts = {period: after(state).to_text() for period, state in states.items()}
-    rows = [(budget, period, text, _seal(budget, period, text)) for period, text in texts.items()]
-    connection.executemany("INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)", rows)
-    sums = Sums.of(held)._replace(seals=sum(int.from_bytes(seal) for *_, seal in rows) % MODULUS)
+    check(connection, budget, held)
+    states = read(connection, budget)
+    sums = _write(connection, budget, Sums.of(held), states, {period: after(state) for period, state in states.items()})
     return sums.behind(after(State.from_text(held)).to_text())
+
+
+def _write(
+    connection: sqlite3.Connection, budget: int, sums: Sums, before: dict[int, State], after: dict[int, State]
+) -> Sums:
+    """Write sums of periods in place of those before, and return what the row of the budget then holds."""
+    texts = {state: state.to_text() for state in {*before.values(), *after.values()}}
+    rows = [(budget, period, texts[state], _seal(budget, period, texts[state])) for period, state in after.items()]
+    connection.executemany("INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)", rows)
+    new = after.keys() - before.keys()
+    seals = sum(row[-1] for row in rows) - sum(_seal(budget, period, texts[state]) for period, state in before.items())
+    return Sums(sums.many + len(new), sums.numbers + sum(new), sums.seals + seals, sums.widest)
 
 
 def most(states: list[State]) -> State:
@@ -163,5 +172,5 @@ def spread(states: dict[int, State], start: State, charged: Charge, after: Calla
     return after(start, charged) if charged.periods is None else start
 
 
-def _seal(budget: int, period: int, state: str) -> bytes:
-    return hashlib.sha256(repr((budget, period, state)).encode()).digest()
+def _seal(budget: int, period: int, state: str) -> int:
+    return int.from_bytes(hashlib.sha256(b"%d %d %b" % (budget, period, state.encode())).digest()[:8]) >> 64 - SEALED

@@ -314,7 +314,10 @@ def periods(connection: sqlite3.Connection, row: Row) -> dict[int, State]:
         One is lost or damaged.
     """
     try:
-        return period_sums.read(connection, row.id, row.state) if row.privacy_unit.periods is not None else {}
+        if row.privacy_unit.periods is None:
+            return {}
+        period_sums.check(connection, row.id, row.state)
+        return period_sums.read(connection, row.id)
     except period_sums.DamagedPeriodError:
         raise LedgerError(DAMAGED) from None
 
