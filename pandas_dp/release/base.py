@@ -27,6 +27,7 @@ from pandas_dp.release.other_names import ErrorBarNames
 from pandas_dp.release.plots import PLOT, Column, Curve, draw
 from pandas_dp.release.summary import jsonable
 from pandas_dp.release.text import describe, legible, named, protected
+from pandas_dp.steps import periods
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,11 @@ class Provenance:
     stored: bool = False
     content: tuple[Any, ...] | None = None
     entry: int | None = None
+
+    @property
+    def periods(self) -> tuple[int, int] | None:
+        """First and last of the periods whose rows were asked, where the question named any."""
+        return periods.named(self.query.steps)
 
     @classmethod
     def of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -74,6 +75,12 @@ class InPeriods(Step):
         within = (held.values >= start) & (held.values < stop)
         present = held.present()
         return rows_at(frame, np.flatnonzero(within if present is None else within & present))
+
+
+def named(steps: Iterable[Any]) -> tuple[int, int] | None:
+    """First and last of the periods that are in all those which some steps name; None where none of them names any."""
+    found = [step for step in steps if isinstance(step, InPeriods)]
+    return (max(step.first for step in found), min(step.last for step in found)) if found else None
 
 
 def period(periods: Periods, first: Any, last: Any, empty: pd.DataFrame) -> tuple[InPeriods, ...]:
