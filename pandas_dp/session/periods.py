@@ -7,6 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.core.database import READ
+from pandas_dp.core.gate import Given
+from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.periods import Periods
@@ -49,3 +52,17 @@ def in_periods(table: Table, first: Any, last: Any) -> tuple[InPeriods, ...]:
             "period() needs a budget for each period: df.dp.protect(epsilon=1, period='D', time='visited_at')"
         )
     return period(periods, first, last, table.empty)
+
+
+def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, ...]:
+    """What an answer about some periods says of itself: which rows are in none, and when a stored one was drawn."""
+    periods = table.periods
+    if periods is None:
+        return ()
+    said = f"rows without {periods.time!r} are in no {periods.word}; rows that come later share the budget of theirs"
+    if given.paid:
+        return (said,)
+    query = "SELECT time FROM entries WHERE budget = ? AND sequence = ?"
+    asked = ledger._ids[name], given.sequence
+    ((time,),) = ledger._store.transact(READ, lambda connection: connection.execute(query, asked).fetchall())
+    return said, f"as of {time[:16].replace('T', ' ')} UTC: fresh=True buys a new one"

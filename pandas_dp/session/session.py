@@ -41,7 +41,7 @@ from pandas_dp.facts.schema import Schema
 from pandas_dp.release.base import Provenance, Release
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
-from pandas_dp.session import refining
+from pandas_dp.session import periods, refining
 from pandas_dp.session.alone import opening
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
@@ -300,6 +300,8 @@ class Session:
         if request.loss.parts:
             self._typical = request.price, request.loss
         refining.remember(self._drawn, given, table, query, columns, request, terms)
+        if request.periods is not None:
+            table = replace(table, notes=(*table.notes, *periods.notes(self._ledger, self.name, table, given)))
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
