@@ -123,7 +123,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
 
 
 def _of_one(account: Account, total: dict[str, str]) -> dict[str, Any]:
-    """The total; of a budget for each period beside what all that were asked come to for one unit, lest it be taken for that."""
+    """The total; of a budget for each period beside what all that were asked come to for one unit, lest it pass for that."""
     state, unit = account.state, account.unit
     if not isinstance(state, Most):
         return total

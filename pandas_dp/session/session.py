@@ -38,7 +38,8 @@ from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
-from pandas_dp.release.base import Provenance, Release
+from pandas_dp.release.base import Release
+from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
 from pandas_dp.session import periods, refining
