@@ -67,7 +67,7 @@ class Periods:
     With a zone, period j begins at the *first* instant whose local time is that of its start, or later. So periods are
     intervals of instants also where clocks go back: the second showing of an hour belongs to what came first, an hour that is
     skipped is empty, and so is a day that is (Samoa, 30 December 2011). Where clocks go back over midnight, as at 00:01 in St
-    John's until 2011, what they show again of the day before belongs to the new day.
+    John's until 2010, what they show again of the day before belongs to the new day.
     """
 
     period: str
