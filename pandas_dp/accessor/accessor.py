@@ -18,7 +18,7 @@ from pandas_dp.facts.argument_help import explain, explained, uncopied
 from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
-from pandas_dp.session import opening, portions, registry
+from pandas_dp.session import opening, periods, portions, registry
 from pandas_dp.session.ledger_files import Witness
 from pandas_dp.session.session import Session
 from pandas_dp.steps.changes import Step, applied
@@ -358,7 +358,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             else opening.total_of_rho(rho, delta, delta_reserved, accountant)
         )
         found = None
-        when = opening.periods(self._frame, period, time, zone, neighbors)
+        when = periods.opened(self._frame, period, time, zone, neighbors)
         if private := private_bound.is_private(max_rows):
             private_bound.check(accountant, plan, when)
             found = private_bound.on_record(ledger, name)
@@ -422,7 +422,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> session.left.period("2026-11-27"), session.left.period("2026-11-28")
         ('epsilon=0.5', 'epsilon=1')
         """
-        return self._then(portions.in_periods(registry.table_of(self._frame), first, last))
+        return self._then(periods.in_periods(registry.table_of(self._frame), first, last))
 
     def allot(self, name: str, epsilon: Any) -> pd.DataFrame:
         """Set a part of the budget aside, for a team or a report, and give the frame that spends it.

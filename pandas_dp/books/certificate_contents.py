@@ -20,6 +20,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.books import odometer
+from pandas_dp.books.amounts import state_of
 from pandas_dp.books.views import PART, Answered
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -133,7 +134,7 @@ def _account(ledger: Ledger, name: str, head: str, answered: Answered | None) ->
     unit = PrivacyUnit() if terms is None else terms[1]
     kept = {i: summary.read(text) for i, text in ledger.shown(name).items()}
     answers = {i: told for i, told in kept.items() if told is not None} | (answered.of(name) if answered else {})
-    return Account(name, ledger.rule(name), ledger.state(name), unit, ledger.entries(name), head, answers)
+    return Account(name, ledger.rule(name), state_of(ledger, name), unit, ledger.entries(name), head, answers)
 
 
 def _told(key: str, table: Table) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import SAY
 from pandas_dp.books import budget_words, odometer
+from pandas_dp.books.amounts import state_of
 from pandas_dp.commands.plans import BudgetTerms, existing_ledger, fitting
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -126,7 +127,7 @@ def rehearse(
     session._tables.attach(session, frame, schema, table, version)
     try:
         previews = [(name, query, preview_of(name, query, frame, rows)) for name, query in questions(frame)]
-        rule, state = ledger.rule(terms.name), ledger.state(terms.name)
+        rule, state = ledger.rule(terms.name), state_of(ledger, terms.name)
         foreseen, after = _in_turn(rule, state, previews)
         return Rehearsal(
             tuple(foreseen),

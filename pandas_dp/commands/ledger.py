@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pandas_dp.books import budget_words, odometer
+from pandas_dp.books.amounts import state_of
 from pandas_dp.books.report import report
 from pandas_dp.books.views import PART
 from pandas_dp.commands.exits import DONE
@@ -110,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _shown(ledger: Ledger) -> Iterator[str]:
     for name in ledger.heads():
-        rule, state, (_, unit) = ledger.rule(name), ledger.state(name), ledger.budget(name) or (None, PrivacyUnit())
+        rule, state, (_, unit) = ledger.rule(name), state_of(ledger, name), ledger.budget(name) or (None, PrivacyUnit())
         entries = ledger.entries(name)
         yield f"{name}: protects {protected(unit)}"
         yield f"  promise  {odometer.promise(rule, unit, state)}"
@@ -144,7 +145,7 @@ def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
     budget = odometer.extended(old, to, to_delta, options.reason, ledger.entries(name), PART in name)
     if budget != old:
         ledger.amend(name, budget, unit, f"extend: {options.reason}")
-    rule, state = ledger.rule(name), ledger.state(name)
+    rule, state = ledger.rule(name), state_of(ledger, name)
     spent, left = budget_words.spent(rule, state), budget_words.left(rule, state)
     return f"{name}: {odometer.promise(rule, unit, state)}; spent {spent}; left {left}"
 

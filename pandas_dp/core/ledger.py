@@ -17,13 +17,16 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
-from pandas_dp.core import period_sums, records
+from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, filter_for
 from pandas_dp.core.ledger_reading import LedgerEntry, Readable
+from pandas_dp.core.period_sums import MOST, charge_all, read
+from pandas_dp.core.period_sums import charge as pay
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
 from pandas_dp.errors import LedgerError
@@ -183,15 +186,14 @@ class Ledger(Readable):
             if paid:
                 return paid
             rule, asked = row.rule, replace(row.rule.charge(loss), periods=periods)
-            made = self._charged(row, asked) if periods is None else _charged(connection, row, asked, periods)
+            after = partial(rule.admit, charge=asked)
+            made = pay(connection, row.id, row.state, periods, after) if periods else self._charged(row, asked)
             if not isinstance(made, str):
                 return rule, made, asked
             return records.append(connection, row._replace(state=made), "query", query, price, asked, key)
 
-        if periods is not None and not 1 <= periods[1] - periods[0] + 1 <= period_sums.MOST:
-            raise LedgerError(f"a question is about 1 to {period_sums.MOST:,} periods")
-        if (periods is None) != (unit.periods is None):
-            raise LedgerError("what a question is about, and what its budget has sums for, must both be periods")
+        if (periods is None) != (unit.periods is None) or (periods and not 0 <= periods[1] - periods[0] < MOST):
+            raise LedgerError(f"a budget for each period, and no other one, is asked about 1 to {MOST:,} periods")
         result = self._store.transact(DURABLE, charge)
         if isinstance(result, tuple):
             rule, poor, asked = result
@@ -265,7 +267,7 @@ class Ledger(Readable):
         if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
             raise LedgerError(f"the accountant of a used budget cannot change: type accountant={known!r} to continue")
         new = filter_for(budget, old.order if used else None)
-        states = [state, *records.periods(connection, row).values()]
+        states = [state, *read(connection, row.id, row.state).values()]
         # of what is not Gaussian it knows no sum
         over = isinstance(old, GDPFilter) and any(old.admit(state, _NOTHING) is None for state in states)
         if over or records.restored(connection, row, all_of_it=True):
@@ -300,7 +302,7 @@ class Ledger(Readable):
             for loss in losses:
                 total = total.plus(row.rule.charge(loss))
             charge = Charge(total.epsilon, total.renyi, Fraction(0))
-            made = records.charge_all(connection, row, charge)
+            made = charge_all(connection, row.id, row.state, partial(records.charged_state, row.rule, charge=charge))
             price = f"epsilon={show(total.epsilon)}"
             return records.append(connection, row._replace(state=made), "carried", text, price, charge)
 
@@ -356,16 +358,6 @@ def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
         if known._store.dead is not None:
             known._store.revive()
         return known
-
-
-def _charged(
-    connection: sqlite3.Connection, row: Row, asked: Charge, periods: tuple[int, int]
-) -> str | dict[int, State]:
-    """The new text of a budget whose periods pay; those that cannot."""
-    try:
-        return period_sums.charge(connection, row.id, row.state, periods, lambda state: row.rule.admit(state, asked))
-    except period_sums.DamagedPeriodError:
-        raise LedgerError(records.DAMAGED) from None
 
 
 def _same(connection: sqlite3.Connection, row: Row, budget: Budget, unit: PrivacyUnit) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pandas_dp.core import period_sums, records
+from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.database import READ, Store
 from pandas_dp.core.filters import Filter
+from pandas_dp.core.period_sums import Sums, read
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.records import Row
 from pandas_dp.errors import LedgerError
@@ -76,21 +76,16 @@ class Readable:
         """Return the filter that decides about this budget."""
         return self._read(name).rule
 
-    def state(self, name: str, periods: tuple[int, int] | None = None) -> State:
-        """Return what is spent, in O(1); of a budget with periods sums that none of some exceeds, or none of all."""
-        row = self._read(name)
-        start = State.from_text(row.state)
-        if row.privacy_unit.periods is None:
-            return start
-        first, last = periods or (-math.inf, math.inf)
-        return period_sums.most([start, *(s for j, s in self.periods(name)[1].items() if first <= j <= last)])
+    def state(self, name: str) -> State:
+        """Return what is spent, in O(1); of a budget with periods what a new one starts with, see `periods`."""
+        return State.from_text(self._read(name).state)
 
     def periods(self, name: str) -> tuple[State, dict[int, State], int]:
         """Return what every period starts with, the sums of each that was asked, and how many one charge named at most."""
 
         def look(connection: sqlite3.Connection) -> tuple[State, dict[int, State], int]:
             row = self._row(connection, name)
-            return State.from_text(row.state), records.periods(connection, row), period_sums.Sums.of(row.state).widest
+            return State.from_text(row.state), read(connection, row.id, row.state), Sums.of(row.state).widest
 
         return self._store.transact(READ, look)
 

@@ -37,12 +37,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pandas_dp.core.budget import Charge, State
+from pandas_dp.errors import LedgerError
 
 MOST = 10_000  # periods of one question
 TABLE = """CREATE TABLE periods (
     budget INTEGER NOT NULL, period INTEGER NOT NULL, state TEXT NOT NULL, seal INTEGER NOT NULL,
     PRIMARY KEY (budget, period)
 ) WITHOUT ROWID"""
+DAMAGED = (
+    "the ledger is damaged; nothing can be charged to it. Restore the file from a back-up, with no charge missing, or ask "
+    "under another ledger: what was released stays spent beside it"
+)
 SEALED = 44  # bits of a seal: half a million of them add up in the 63 that SQLite counts in
 Span = tuple[int, int]
 
@@ -50,8 +55,8 @@ Span = tuple[int, int]
 class Sums(NamedTuple):
     """What the row of a budget holds of its periods behind the sums that a new one starts with.
 
-    How many periods have sums, and the sums of their numbers and of their seals: it is sealed itself, so a row of a period that is
-    lost or altered is damage, and never a period of which nothing is spent. `widest` is the most periods that one charge named.
+    How many periods have sums, and the sums of their numbers and of their seals: it is sealed itself, so a row of a period that
+    is lost or altered is damage, and never a period of which nothing is spent. `widest` is the most periods of one charge.
     """
 
     many: int = 0
@@ -69,35 +74,35 @@ class Sums(NamedTuple):
         return f"{state.partition(';')[0]};{' '.join(map(str, self))}"
 
 
-class DamagedPeriodError(Exception):
-    """A row of a period is not as it was written, or is missing."""
-
-
 def check(connection: sqlite3.Connection, budget: int, held: str) -> None:
     """Compare the rows of periods with what the row of their budget holds.
 
     Raises
     ------
-    DamagedPeriodError
+    LedgerError
     """
     query = "SELECT count(*), coalesce(sum(period), 0), coalesce(sum(seal), 0) FROM periods WHERE budget = ?"
     if connection.execute(query, (budget,)).fetchone() != Sums.of(held)[:3]:
-        raise DamagedPeriodError
+        raise LedgerError(DAMAGED)
 
 
-def read(connection: sqlite3.Connection, budget: int, span: Span | None = None) -> dict[int, State]:
-    """Sums of the periods that have any, of a span or of all.
+def read(connection: sqlite3.Connection, budget: int, held: str, span: Span | None = None) -> dict[int, State]:
+    """Sums of the periods that have any, of a span or of all; `held` is what the row of the budget holds.
 
     Raises
     ------
-    DamagedPeriodError
-        A seal does not fit.
+    LedgerError
+        A seal does not fit, or, where all are read, one is missing.
     """
+    if ";" not in held:  # nor is there a table, in a file without such budgets
+        return {}
+    if span is None:
+        check(connection, budget, held)
     first, last = span or (-(1 << 62), 1 << 62)
     query = "SELECT period, state, seal FROM periods WHERE budget = ? AND period BETWEEN ? AND ? ORDER BY period"
     rows = connection.execute(query, (budget, first, last)).fetchall()
     if any(seal != _seal(budget, period, text) for period, text, seal in rows):
-        raise DamagedPeriodError
+        raise LedgerError(DAMAGED)
     known = {text: State.from_text(text) for _, text, _ in rows}  # most periods have the same sums
     return {period: known[text] for period, text, _ in rows}
 
@@ -112,9 +117,9 @@ def charge(
 
     Raises
     ------
-    DamagedPeriodError
+    LedgerError
     """
-    states, start = read(connection, budget, span), State.from_text(held)
+    states, start = read(connection, budget, held, span), State.from_text(held)
     if len(states) <= span[1] - span[0]:  # some period is new, or its row is lost
         check(connection, budget, held)
     asked = {period: states.get(period, start) for period in range(span[0], span[1] + 1)}
@@ -127,16 +132,19 @@ def charge(
 
 
 def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Callable[[State], State]) -> str:
-    """Let every period pay, those to come as well: what was answered may have been about any. Returns the new text of the row.
+    """Let a budget pay, and of one with periods each, those to come as well: what was answered may have been about any.
+
+    Returns the new text of the row.
 
     Raises
     ------
-    DamagedPeriodError
+    LedgerError
     """
-    check(connection, budget, held)
-    states = read(connection, budget)
+    states, start = read(connection, budget, held), after(State.from_text(held)).to_text()
+    if not states:
+        return start
     sums = _write(connection, budget, Sums.of(held), states, {period: after(state) for period, state in states.items()})
-    return sums.behind(after(State.from_text(held)).to_text())
+    return sums.behind(start)
 
 
 def _write(
@@ -149,19 +157,6 @@ def _write(
     new = after.keys() - before.keys()
     seals = sum(row[-1] for row in rows) - sum(_seal(budget, period, texts[state]) for period, state in before.items())
     return Sums(sums.many + len(new), sums.numbers + sum(new), sums.seals + seals, sums.widest)
-
-
-def most(states: list[State]) -> State:
-    """Sums that none of some exceeds: what these admit fits in every one."""
-    longest = max(len(state.planned) for state in states)
-    planned = [state.planned or (0,) * longest for state in states]
-    return State(
-        max(state.epsilon for state in states),
-        any(state.unbounded for state in states),
-        max(state.renyi for state in states),
-        max(state.delta for state in states),
-        tuple(map(max, zip(*planned, strict=True))),
-    )
 
 
 def spread(states: dict[int, State], start: State, charged: Charge, after: Callable[[State, Charge], State]) -> State:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from pandas_dp.core import period_sums
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import Filter, filter_for
+from pandas_dp.core.period_sums import DAMAGED as DAMAGED
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import LedgerError
 
@@ -57,10 +58,6 @@ CREATE INDEX entries_by_key ON entries (budget, key) WHERE key IS NOT NULL;
 {ANSWERS};
 {META};
 """
-DAMAGED = (
-    "the ledger is damaged; nothing can be charged to it. Restore the file from a back-up, with no charge missing, or ask "
-    "under another ledger: what was released stays spent beside it"
-)
 
 
 def begin(connection: sqlite3.Connection) -> None:
@@ -132,7 +129,8 @@ class Row(NamedTuple):
     @property
     def privacy_unit(self) -> PrivacyUnit:
         """The unit on record."""
-        return _unit(self.unit)
+        terms = json.loads(self.unit)
+        return PrivacyUnit(**{**terms, "relation": NeighboringRelation(terms["relation"])})
 
     def amended(self, rule: Filter, state: State, unit: PrivacyUnit) -> Row:
         """Return the row on other terms."""
@@ -175,17 +173,6 @@ def make_room(connection: sqlite3.Connection, unit: PrivacyUnit) -> None:
     if unit.periods is not None and connection.execute("PRAGMA user_version").fetchone() != (PERIODS_VERSION,):
         connection.execute(period_sums.TABLE)
         connection.execute(f"PRAGMA user_version = {PERIODS_VERSION}")
-
-
-def charge_all(connection: sqlite3.Connection, row: Row, charge: Charge) -> str:
-    """Charge whatever the filter says, every period where a budget has any; return the new sums of its row."""
-    after = partial(charged_state, row.rule, charge=charge)
-    if row.privacy_unit.periods is None:
-        return after(State.from_text(row.state)).to_text()
-    try:
-        return period_sums.charge_all(connection, row.id, row.state, after)
-    except period_sums.DamagedPeriodError:
-        raise LedgerError(DAMAGED) from None
 
 
 def used(connection: sqlite3.Connection, row: Row) -> bool:
@@ -290,10 +277,9 @@ def verify(connection: sqlite3.Connection, pages: bool = True) -> None:
                 raise LedgerError(DAMAGED)
             if entry[5] is not None:
                 state = period_sums.spread(states, state, Charge.from_text(entry[5]), partial(charged_state, row.rule))
-        if (head, last) != (row.head, row.last) or not _equal(state, State.from_text(row.state)):
-            raise LedgerError(DAMAGED)
-        held = periods(connection, row)
-        if held.keys() != states.keys() or not all(_equal(states[period], sums) for period, sums in held.items()):
+        held = period_sums.read(connection, row.id, row.state)
+        whole = held.keys() == states.keys() and all(_equal(states[period], sums) for period, sums in held.items())
+        if not whole or (head, last) != (row.head, row.last) or not _equal(state, State.from_text(row.state)):
             raise LedgerError(DAMAGED)
         entries += last
     if (entries,) != connection.execute("SELECT count(*) FROM entries").fetchone():
@@ -303,23 +289,6 @@ def verify(connection: sqlite3.Connection, pages: bool = True) -> None:
 def _equal(state: State, sums: State) -> bool:
     """Whether sums are those of the entries, but for that of divergences, whose order can change once."""
     return replace(state, renyi=sums.renyi) == sums
-
-
-def periods(connection: sqlite3.Connection, row: Row) -> dict[int, State]:
-    """Read the sums of each period of a budget that has any.
-
-    Raises
-    ------
-    LedgerError
-        One is lost or damaged.
-    """
-    try:
-        if row.privacy_unit.periods is None:
-            return {}
-        period_sums.check(connection, row.id, row.state)
-        return period_sums.read(connection, row.id)
-    except period_sums.DamagedPeriodError:
-        raise LedgerError(DAMAGED) from None
 
 
 def charged_state(rule: Filter, state: State, charge: Charge) -> State:
@@ -340,7 +309,7 @@ def typed(terms: Budget | PrivacyUnit) -> dict[str, str]:
     """Return terms as the arguments of ``protect`` and what one would type for them."""
     values = {field.name: getattr(terms, field.name) for field in fields(terms)}
     plan, when = values.pop("plan", ()), values.pop("periods", None)
-    if when is not None:  # as one types them; the offsets of the zone are in the row
+    if when is not None:  # the offsets of the zone are in the row
         period, time, _, zone, _ = json.loads(when)
         values |= {"period": period, "time": time} | ({} if zone is None else {"zone": zone})
     written = {
@@ -361,12 +330,6 @@ def words(terms: Budget | PrivacyUnit) -> str:
 def unit_text(unit: PrivacyUnit) -> str:
     """Write a unit as its row holds it: as ever where it has no periods."""
     return json.dumps({name: term for name, term in asdict(unit).items() if name != "periods" or term is not None})
-
-
-@lru_cache(maxsize=256)
-def _unit(text: str) -> PrivacyUnit:
-    terms = json.loads(text)
-    return PrivacyUnit(**{**terms, "relation": NeighboringRelation(terms["relation"])})
 
 
 def encode(text: str) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,11 +21,11 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError,
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta, unquoted
-from pandas_dp.facts.periods import Periods
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.facts.written import caution
 from pandas_dp.session import alone, ledger_files, registry
+from pandas_dp.session.periods import as_on_record
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import frames
@@ -77,30 +76,6 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     return PrivacyUnit(unit, k, m, c, relation)
 
 
-def periods(frame: pd.DataFrame, period: Any, time: Any, zone: Any, neighbors: Any) -> Periods | None:
-    """Return what the period of a row is, from what ``protect`` accepts."""
-    if period is None:
-        if time is not None or zone is not None:
-            raise ArgumentTypeError(
-                "time= and zone= need a period: df.dp.protect(epsilon=1, period='D', time='visited_at')"
-            )
-        return None
-    if neighbors == NeighboringRelation.REPLACE_ONE:
-        raise ArgumentValueError(
-            "with period= the relation is add_remove: under replace_one the number of rows of every period would be public. "
-            "Leave neighbors= out"
-        )
-    return Periods.opened(period, time, frames.kind_of_time(frame, time), zone)
-
-
-def _on_the_record(unit: PrivacyUnit, known: PrivacyUnit | None) -> PrivacyUnit:
-    """The same unit with the zone's offsets on record: a changed database of time zones moves no row to another period."""
-    if known is None or None in (unit.periods, known.periods):
-        return unit
-    same = Periods.from_text(known.periods or "").terms == Periods.from_text(unit.periods or "").terms
-    return replace(unit, periods=known.periods) if same else unit
-
-
 def total_of_rho(rho: Any, delta: Any, reserved: Any, accountant: Any) -> Budget:
     """The total that admits so much rho of zero-concentrated differential privacy: about the least epsilon that pays it."""
     if accountant not in ("auto", "zcdp"):
@@ -149,7 +124,7 @@ def protect(
         session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
-        unit = _on_the_record(unit, None if terms is None else terms[1])
+        unit = as_on_record(unit, None if terms is None else terms[1])
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
         with registry.going_on(opened):
             if opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name)):

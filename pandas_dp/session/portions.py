@@ -25,9 +25,7 @@ from pandas_dp.session import registry
 from pandas_dp.session.alone import check_alone
 from pandas_dp.session.session import PART, Session
 from pandas_dp.steps import steps
-from pandas_dp.steps.periods import InPeriods, period
 from pandas_dp.tables import frames as tables
-from pandas_dp.tables.protected import Table
 
 MARK = "#"  # in the name of a part of a partition: no allotment can have such a name
 TYPES: dict[str, tuple[type, ...]] = {"key": (str,), "bool": (bool,), "number": (int, float)}
@@ -50,17 +48,6 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     table.check()
     part = _part(session, name, total, 1, session.unit, None, text)
     return tables.derive(part, table.source, table, ())
-
-
-def in_periods(table: Table, first: Any, last: Any) -> tuple[InPeriods, ...]:
-    """The step to the rows of some periods; see ``df.dp.period``."""
-    periods = table.periods
-    refuse_private("period", [("first", first), ("last", last)])
-    if periods is None:
-        raise ArgumentValueError(
-            "period() needs a budget for each period: df.dp.protect(epsilon=1, period='D', time='visited_at')"
-        )
-    return period(periods, first, last, table.empty)
 
 
 def partition(

@@ -17,6 +17,7 @@ import pandas as pd
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.books import odometer
+from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import Odometer, extended, group_text
 from pandas_dp.books.views import PART as PART
 from pandas_dp.books.views import Answered, Books, draw_budget, session_card, session_text
@@ -40,7 +41,7 @@ from pandas_dp.facts.schema import Schema
 from pandas_dp.release.base import Provenance, Release
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
-from pandas_dp.session import refining
+from pandas_dp.session import periods, refining
 from pandas_dp.session.alone import opening
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
@@ -139,7 +140,7 @@ class Session:
 
     @property
     def _state(self) -> State:
-        return self._ledger.state(self.name)
+        return state_of(self._ledger, self.name)
 
     if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
 
@@ -299,6 +300,8 @@ class Session:
         if request.loss.parts:
             self._typical = request.price, request.loss
         refining.remember(self._drawn, given, table, query, columns, request, terms)
+        if request.periods is not None:
+            table = replace(table, notes=(*table.notes, *periods.notes(self._ledger, self.name, table, given)))
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
@@ -340,7 +343,7 @@ class Session:
     @property
     def spent(self) -> Odometer:
         """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
-        state = self._ledger.state(self.name)
+        state = self._state
         rho = self._rho() if state.unbounded and not state.epsilon else None
         return odometer.spent(self._ledger.rule(self.name), state, self.unit, rho)
 
@@ -356,7 +359,7 @@ class Session:
     @property
     def left(self) -> Odometer:
         """What is left, as ``spent``; with a delta first how many more calls like the last one that is."""
-        return odometer.left(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit, self._typical)
+        return odometer.left(self._ledger.rule(self.name), self._state, self.unit, self._typical)
 
     def group(self, size: int) -> str:
         """What the whole budget promises a group of units, such as a household of three, in words.
@@ -382,7 +385,7 @@ class Session:
         >>> session.group(3)
         'any 3 rows together: epsilon=9'
         """
-        promised = odometer.promised(self._ledger.rule(self.name), self._ledger.state(self.name))
+        promised = odometer.promised(self._ledger.rule(self.name), self._state)
         return group_text(promised, self.unit, positive_int(size, "size"))
 
     @property

@@ -213,8 +213,8 @@ def check_no_part(session: Session) -> None:
         )
 
 
-def _typed(lineage: str, table: str | None, version: str) -> str:
-    """The token of a version that the owner typed."""
+def _typed(lineage: str, table: str | None, version: str | None) -> str:
+    """The token of a version that the owner typed, or of a table of which each night adds rows."""
     return repr((lineage, table, version))
 
 
@@ -289,14 +289,16 @@ class SessionTables:
         if schema is None:
             schema = inherited(held.schema if held is not None else self.schema, frame)
         source = frame if known is None else known.source
-        token = typed or new_token()
+        # of a table with periods its name says which stored answer comes back, and nothing of what it holds
+        grows = table is not None and version is None and session.unit.periods is not None
+        token = typed or (_typed(lineage, table, None) if grows else new_token())
         made = Table(
             session,
             # a shallow copy without the labels of rows, which may fail as cells do
             source.set_axis(pd.RangeIndex(len(source))).set_flags(allows_duplicate_labels=True),
             token,
             # under a version whose rows were let go others may stand, which parts must not take for the same
-            token if token not in self.typed else new_token(),
+            token if token not in self.typed and not grows else new_token(),
             lineage,
             () if scan is None else scan.steps,
             rows or False,

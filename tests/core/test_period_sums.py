@@ -1,4 +1,4 @@
-"""Sums of periods: every one of a question's pays or none does; a row that is lost or altered is damage, never a fresh period."""
+"""Sums of periods: all of a question's pay or none does; a row that is lost or altered is damage, never a fresh period."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fractions import Fraction as F
 
 import pytest
 
+from pandas_dp.books.amounts import state_of
 from pandas_dp.core import period_sums, records
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger
@@ -57,7 +58,8 @@ def test_all_periods_of_a_question_pay_or_none_does(ledger):
     with pytest.raises(BudgetExceededError) as refused:
         ask(ledger, "0.5", 0, 29)
     assert "0001-01-05 cannot pay" in str(refused.value)
-    assert spent(ledger) == before and len(ledger.entries("data")) == entries
+    assert spent(ledger) == before
+    assert len(ledger.entries("data")) == entries
     ask(ledger, "0.25", 0, 29)
     assert spent(ledger) == {**dict.fromkeys(range(30), F(1, 4)), 4: F(1)}
     assert ledger.entries("data")[-1].charge.periods == (0, 29)
@@ -80,11 +82,11 @@ def test_no_period_and_too_many_are_refused(ledger, first, last):
 
 
 def test_a_question_without_periods_is_refused(ledger):
-    with pytest.raises(LedgerError, match="must both be periods"):
+    with pytest.raises(LedgerError, match="is asked about 1 to 10,000 periods"):
         ledger.reserve("data", None, "count()", "epsilon=0.1", PrivacyLoss.pure(F("0.1")), UNIT)
     ledger.open("whole", Budget.of(1), PrivacyUnit())
-    with pytest.raises(LedgerError, match="must both be periods"):
-        loss = PrivacyLoss.pure(F("0.1"))
+    loss = PrivacyLoss.pure(F("0.1"))
+    with pytest.raises(LedgerError, match="is asked about 1 to 10,000 periods"):
         ledger.reserve("whole", None, "count()", "epsilon=0.1", loss, PrivacyUnit(), periods=(0, 0))
 
 
@@ -158,7 +160,8 @@ def test_files_without_periods_are_as_they_were(path):
         ledger.open("data", Budget.of(1), UNIT)
         ask(ledger, "1", 3)
     with closing(Ledger(path)) as ledger:
-        assert ledger.budget("data") == (Budget.of(1), UNIT) and spent(ledger) == {3: 1}
+        assert ledger.budget("data") == (Budget.of(1), UNIT)
+        assert spent(ledger) == {3: 1}
         ledger.verify()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (records.PERIODS_VERSION,)
@@ -198,7 +201,8 @@ def test_other_terms_before_the_first_question(ledger):
 def test_charges_that_name_no_period_count_in_each(ledger):
     ask(ledger, "0.5", 3)
     ledger.carry("data", "answers before", [PrivacyLoss.pure(F("0.25"))])
-    assert ledger.periods("data")[0].epsilon == F(1, 4) and spent(ledger) == {3: F(3, 4)}
+    assert ledger.periods("data")[0].epsilon == F(1, 4)
+    assert spent(ledger) == {3: F(3, 4)}
     ask(ledger, "0.25", 3)
     for price, night in (("0.1", 3), ("0.8", 4)):
         with pytest.raises(BudgetExceededError):
@@ -210,8 +214,8 @@ def test_charges_that_name_no_period_count_in_each(ledger):
 def test_what_none_exceeds(ledger):
     ask(ledger, "0.5", 3)
     ask(ledger, "0.75", 5)
-    assert ledger.state("data").epsilon == F(3, 4)
-    assert ledger.state("data", (3, 4)).epsilon == F(1, 2)
+    assert state_of(ledger, "data").epsilon == F(3, 4)
+    assert state_of(ledger, "data", (3, 4)).epsilon == F(1, 2)
 
 
 def test_a_plan_holds_for_each_period(path):
