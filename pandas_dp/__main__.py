@@ -56,7 +56,8 @@ def main(arguments: list[str] | None = None) -> None:
     known = {"query": query, "run": run, "ledger": ledger}
     for command in known.values():
         command.add(commands)
-    options = parser.parse_args(arguments)
+    typed = sys.argv[1:] if arguments is None else arguments
+    options = parser.parse_args(typed, argparse.Namespace(typed=typed))
     if options.command not in known:
         sys.exit(ended(demo))
     words = query.in_shell if options.command == "query" else str  # a plan file is no command line

@@ -18,7 +18,7 @@ from pandas_dp.facts.argument_help import explain, explained, uncopied
 from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
-from pandas_dp.session import opening, periods, portions, registry
+from pandas_dp.session import alone, opening, periods, portions, registry
 from pandas_dp.session.ledger_files import Witness
 from pandas_dp.session.session import Session
 from pandas_dp.steps.changes import Step, applied
@@ -357,34 +357,32 @@ class Accessor(RowSteps[pd.DataFrame]):
             if rho is None
             else opening.total_of_rho(rho, delta, delta_reserved, accountant)
         )
-        found = None
         when = periods.opened(self._frame, period, time, zone, neighbors)
-        if private := private_bound.is_private(max_rows):
+        private = private_bound.is_private(max_rows)
+        if private:
             private_bound.check(accountant, plan, when)
-            found = private_bound.on_record(ledger, name)
-        bounds = opening.privacy_unit(
-            unit, found or 1 if private else max_rows, max_groups, max_rows_per_group, neighbors
-        )
-        bounds = bounds if when is None else replace(bounds, periods=when.text())
-        opened = opening.protect(
-            self._frame,
-            total,
-            bounds,
-            schema=schema,
-            ledger=ledger,
-            name=name,
-            table=table,
-            version=version,
-            rows=rows,
-            reason=reason,
-            witness=witness,
-        )
-        if private and found is None:
 
-            def of(rows: int) -> PrivacyUnit:
-                return opening.privacy_unit(unit, rows, max_groups, max_rows_per_group, neighbors)
+        def bounded(rows: Any) -> PrivacyUnit:
+            bounds = opening.privacy_unit(unit, rows, max_groups, max_rows_per_group, neighbors)
+            return bounds if when is None else replace(bounds, periods=when.text())
 
-            private_bound.find(opened, rho, self, of)
+        with alone.lock:  # of two threads that want a private bound, the later one finds it on record
+            found = private_bound.on_record(ledger, name) if private else None
+            opened = opening.protect(
+                self._frame,
+                total,
+                bounded(found or 1 if private else max_rows),
+                schema=schema,
+                ledger=ledger,
+                name=name,
+                table=table,
+                version=version,
+                rows=rows,
+                reason=reason,
+                witness=witness,
+            )
+            if private and found is None:
+                private_bound.find(opened, rho, self, bounded)
         return opened
 
     def period(self, first: Any, last: Any = None) -> pd.DataFrame:

@@ -101,12 +101,6 @@ class CellErrors:
         """Of a table of models, row by row."""
         return cls(tuple(columns), tuple(zip(*rows, strict=True)))
 
-    @property
-    def population(self) -> CellErrors | None:
-        """The same for the population, where something is known of each cell."""
-        models: Any = tuple(tuple(getattr(model, "population", None) for model in column) for column in self.models)
-        return None if any(None in column for column in models) else replace(self, models=models)
-
     @cached_property
     def _places(self) -> dict[Hashable, int]:
         return {None if is_missing(label) else label: place for place, label in enumerate(self.columns)}
@@ -208,7 +202,10 @@ class CrossTable(SingleLook):
                 notes = (self.question.none_seen(SumOf(noise, int(counts.max()))), *kept)
         if not self.margins and isinstance(found.error, Additive):  # of every cell alike
             return Answer(table, noise.name, found.error, notes)
-        models = [[self.question.error_of_cell(cell, SumOf(noise, terms)) for cell, (terms,) in row] for row in pairs]
+        models = [
+            [self.question.error_of_cell(cell, noise if terms == 1 else SumOf(noise, terms)) for cell, (terms,) in row]
+            for row in pairs
+        ]
         return Answer(table, noise.name, CellErrors.of(columns, models), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:

@@ -36,6 +36,7 @@ from pandas_dp.aggregates.rotated import FEW, Law, at_ends, known, least_seen
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, Ratio, Spread
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments, Total
@@ -138,8 +139,9 @@ class Mean(SingleLook):
         return self.kind.ratio(top * (low * n + cells * inside), bottom * n)
 
     def error_of_cell(self, cell: Sequence[int], noise: Law) -> Ratio:
-        """That of the mean of one part."""
-        return Ratio(((cell[0], cell[1]),), noise, self.lattice, self.kind)
+        """That of the mean of one part; of several together nothing is told of a population."""
+        row = self.lattice.cells if isinstance(noise, Noise) else 0
+        return Ratio(((cell[0], cell[1]),), noise, self.lattice, self.kind, row=row)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Answer, ExpectedError, SingleLook, Terms
+from pandas_dp.aggregates.cross_tables import CellErrors
 from pandas_dp.aggregates.forms import Made
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.rotated import Law
@@ -240,6 +241,9 @@ def of_population(error: Any) -> ErrorModel | None:
         known = [(*one[:-1], of_population(one[-1])) for one in error.models]
         models: Any = tuple(one for one in known if one[-1] is not None)
         return replace(error, models=models) if models else None
+    if isinstance(error, CellErrors):
+        cells: Any = tuple(tuple(map(of_population, column)) for column in error.models)
+        return None if any(None in column for column in cells) else replace(error, models=cells)
     if isinstance(error, EachOf):
         each = [of_population(one) for one in error.models]
         return EachOf(tuple(one for one in each if one is not None)) if None not in each else None

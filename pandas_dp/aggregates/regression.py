@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Caution
-from pandas_dp.aggregates.covariance import Together, fitted, linearised
+from pandas_dp.aggregates.covariance import Linearised, Together, fitted, linearised
 from pandas_dp.aggregates.covariance_bars import Covariances, Floats, Sums
+from pandas_dp.aggregates.population import student
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.mechanisms.noise import Noise
 
+FAR_ENOUGH = 3.0  # half-widths of its noise that the variance of the explaining column must be, to tell of a population
 NEAR = 0.8  # of the least eigenvalue, which the half-width of the noise must stay below
 INTERCEPT = "intercept"
 
@@ -50,6 +52,55 @@ class OfFew:
         ends = np.fmin(low, value), np.fmax(high, value)
         lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)
         return lower, upper
+
+
+@dataclass(frozen=True)
+class LineOfPopulation:
+    """Intercept and slope of the population that the rows are a random sample of; residuals spread as much everywhere.
+
+    With S rows, x their mean, c the variance of x and s^2 = (c_yy - b^2 c) S / (S - 2), not below 0 and half the standard
+    deviation of its noise added, sampling moves the slope b by s / sqrt(S c) and the intercept by s sqrt(1/S + x^2 / (S c)).
+    Noise and sampling are independent, so their half-widths are added as squares, the second one by Student's t of S - 2
+    degrees of freedom. Nothing is known where the noise of S c is above a third of it.
+
+    Parameters
+    ----------
+    noise : Linearised
+        The error of both for these rows.
+    sampling : tuple of float
+        Standard deviations of intercept and slope.
+    freedom : float
+    """
+
+    noise: Linearised
+    sampling: tuple[float, float]
+    freedom: float
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for the intercept and the slope."""
+        low, high = (end.to_numpy(dtype=np.float64) for end in self.noise.bounds(value, level))
+        known = self.noise.noise.combined(level) <= self.noise.breaks / FAR_ENOUGH
+        sampling = student(self.freedom, level) * np.array(self.sampling) if known else np.inf
+        own = value.to_numpy(dtype=np.float64)
+        ends = own - np.hypot(own - low, sampling), own + np.hypot(high - own, sampling)
+        lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
+        return lower, upper
+
+
+@dataclass(frozen=True)
+class Line(Linearised):
+    """The error of intercept and slope on one column, with what tells that for the population.
+
+    ``constant_residuals`` is claimed by who asks for it, so it is no `population` that tables show beside the noise.
+    """
+
+    sampling: tuple[float, float] = (math.inf, math.inf)
+    freedom: float = 1.0
+
+    @property
+    def constant_residuals(self) -> LineOfPopulation:
+        """For the population, where the residuals spread as much everywhere."""
+        return LineOfPopulation(self, self.sampling, self.freedom)
 
 
 @dataclass(frozen=True)
@@ -108,7 +159,23 @@ class LinearRegression(Together):
         error = linearised(
             noise, self.columns[:1], coefficients[:, None], lengths, column * most, column * -np.inf, column * np.inf
         )
-        return Answer(found, noise.name, replace(error, breaks=breaks), tuple(map(Caution, notes)))
+        error = replace(error, breaks=breaks)
+        if d == 2:
+            error = Line(
+                **vars(error), sampling=self._sampling(sums, float(slopes[0])), freedom=max(sums.rows - 2, 1.0)
+            )
+        return Answer(found, noise.name, error, tuple(map(Caution, notes)))
+
+    def _sampling(self, sums: Sums, slope: float) -> tuple[float, float]:
+        """Standard deviations of intercept and slope, in the columns' units, that sampling brings; see `LineOfPopulation`."""
+        (y, x), rows, c = self.halves.tolist(), sums.rows, sums.covariances
+        own = sums.gradient(0, 0) - 2 * slope * sums.gradient(0, 1) + slope**2 * sums.gradient(1, 1)
+        left = max(float(c[0, 0] - 2 * slope * c[0, 1] + slope**2 * c[1, 1]), 0.0)
+        left += sums.noise.standard_deviation * sums.length(own) / 2
+        residual = y * math.sqrt(left * rows / max(rows - 2, 1.0))
+        apart = x * math.sqrt(max(float(c[1, 1]), 1e-300) * rows)
+        middle = self._middles[1] + x * float(sums.means[1])
+        return residual * math.hypot(1 / math.sqrt(rows), middle / apart), residual / apart
 
     @property
     def _middles(self) -> tuple[float, ...]:

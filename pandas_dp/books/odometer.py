@@ -226,7 +226,9 @@ def group_text(budget: Budget | None, unit: PrivacyUnit, size: int) -> str:
     >>> group_text(Budget.of(1), PrivacyUnit(), 3)
     'any 3 rows together: epsilon=3'
     """
-    who = "rows" if unit.column is None else f"units of {unit.column!r}"
+    who = ("rows" if unit.column is None else f"units of {unit.column!r}") + f" in one {unit.period}" * bool(
+        unit.period
+    )
     return f"any {size:,} {who} together: {of_group(budget, size)}"
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import ROUND_CEILING
 from fractions import Fraction
+from typing import Any
 
 from pandas_dp.books.amounts import Most, Odometer, group_delta, proved, told_as
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.privacy import PrivacyUnit, show
+from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.argument_help import uncopied
-from pandas_dp.facts.numbers import three_digits
+from pandas_dp.facts.numbers import positive_int, three_digits
 from pandas_dp.facts.periods import EXAMPLES, Periods
 
 LEAST_BOUND = Fraction(1, 10)  # a delta from which on nothing is promised
@@ -102,6 +104,22 @@ def promise(budget: Budget, unit: PrivacyUnit, many: int, widest: int) -> str:
     """Say what the totals promise one unit in so many periods."""
     found = in_periods(budget, many, widest)
     return f"nothing: delta would be {show(LEAST_BOUND)} or more" if found is None else _terms(*found)
+
+
+def group_text(budget: Budget, unit: PrivacyUnit, state: State, size: int, periods: Any) -> str:
+    """Say what the total promises one unit in so many periods.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+    """
+    many = positive_int(periods, "periods")
+    if not isinstance(state, Most) or unit.column is None or size != 1:
+        raise ArgumentValueError(
+            "periods= asks what one unit is promised that is in several periods: it needs a budget for each period, unit= and "
+            "a size of 1, session.group(periods=7)"
+        )
+    return f"one {unit.column!r} in {many:,} {unit.period}s: {promise(budget, unit, many, state.widest)}"
 
 
 def _terms(epsilon: Fraction, delta: Fraction) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import os
+import re
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from itertools import islice
@@ -77,15 +79,18 @@ def same_frame(path: str, schema: Schema, empty: pd.DataFrame, written: CsvForm 
 
 
 @contextlib.contextmanager
-def dtypes_told(path: str) -> Iterator[None]:
-    """Say where the dtypes of a CSV file come from, if a question does not fit them."""
+def dtypes_told(path: str, schema: str) -> Iterator[None]:
+    """Say where the dtypes of a CSV file come from, if a question does not fit them: lines of a `schema` for a column."""
     try:
         yield
     except ArgumentTypeError as error:
         if not path.lower().endswith(".csv"):
             raise
+        held = re.search("'([^']+)' holds text", str(error))
+        lines = schema.format(json.dumps(held[1] if held else "age", ensure_ascii=False))
         raise ArgumentTypeError(
-            f"{error}. Columns of a CSV file are text, but for those to which the schema gives bounds or a dtype: {CSV_DTYPES}"
+            f"{error}. Columns of a CSV file are text unless the schema says otherwise: {lines} dtype = 'float64'. There are "
+            f"{CSV_DTYPES}"
         ) from None
 
 

@@ -27,6 +27,7 @@ LINE = (
     "pandas-dp query visits.parquet \"mean('age', bounds=(0, 120))\" --epsilon 0.5 --ledger visits.dpledger --name visits "
     "--total 3"
 )
+SCHEMA = "--schema schema.toml, a file with the lines [{}] and"
 TEXT = "ask one question of a table in a file"
 # what errors name as the line to type: a price, and the terms of a budget
 PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
@@ -38,6 +39,7 @@ GIVEN = re.compile(r"(?<![-\w])(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")  # an 
 IN_CODE = {
     "df.dp.session.extend(": "in code, pandas_dp.open_session('visits.dpledger').extend(",
     ", then df.dp.session.close() and protect again": ", then open this one",
+    ", df.dp.protect(..., name='visits'), after df.dp.session.close() if this very frame has a session open": ": --name others",
     "; if you do not know one, max_rows='private' finds it for a twentieth of the total": "",
 }
 QUOTES = "'\""
@@ -87,9 +89,8 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Carry it out; see `exits` for the codes."""
     if not (options.ledger and options.name):
-        raise ArgumentTypeError(
-            f"a budget lives in a ledger, or every call would have a fresh one: add {' '.join(_missing(options))}, as in {LINE}"
-        )
+        whole = shlex.join(["pandas-dp", *options.typed, *_missing(options)])
+        raise ArgumentTypeError(f"a budget lives in a ledger, or every call would have a fresh one: {whole}")
     price = {name: _number(getattr(options, name), name) for name in PRICES if getattr(options, name) is not None}
     query = read_query(options.ask, price)
     refuse_in_code(query)
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     where, written = (options.ledger, table, version), csv_form.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, schema, written)
 
-    with data_files.dtypes_told(options.data):
+    with data_files.dtypes_told(options.data, SCHEMA):
         seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows)
     if options.dry_run:
         print(in_shell(repr(seen.questions[0].preview)))
@@ -124,10 +125,10 @@ def _missing(options: argparse.Namespace) -> list[str]:
     """The options without which no question is asked, as one would type them."""
     opened = options.total is not None or existing_ledger(options.ledger) is not None
     needed = {
-        "--epsilon 0.5": any(getattr(options, price) for price in ("epsilon", "rho", "within")),
-        "--ledger visits.dpledger": options.ledger,
-        "--name visits": options.name,
-        "--total 3": opened,
+        "--epsilon=0.5": any(getattr(options, price) for price in ("epsilon", "rho", "within")),
+        "--ledger=visits.dpledger": options.ledger,
+        "--name=visits": options.name,
+        "--total=3": opened,
     }
     return [option for option, given in needed.items() if not given]
 

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
             )
     where, written = (options.ledger, plan.table, version), csv_form.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, plan.schema, written)
-    with data_files.dtypes_told(options.data):
+    with data_files.dtypes_told(options.data, "[schema.{}] and below it"):
         seen = rehearse(plan.terms, empty, plan.schema, where, plan.priced, options.rows)
     if options.dry_run:
         print("\n".join(seen.lines()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from keyword import iskeyword
 from typing import Any
 
@@ -11,14 +12,23 @@ import pandas as pd
 
 from pandas_dp.facts.kinds import Kind
 
+DATE = re.compile(r"\d{4}-\d\d")
 
-def of_text(kind: Kind, column: str, like: Any = None) -> str:
-    """The end of a refusal of a column of text, objects or categories: the step that makes numbers, or dates `like` these."""
+
+def of_text(kind: Kind, column: str, like: Any = None, either: bool = False) -> str:
+    """The end of a refusal of a column of text, objects or categories: the step that makes numbers, or dates `like` these.
+
+    Where the question takes `either`, and nothing says which the text holds, both steps.
+    """
     if kind.name != "key":
         return ""
-    dates = of_dates(like)
-    made = """.str.to_datetime("%Y-%m-%d")""" if dates else '.astype("float64")'
-    return f"; if the text holds {'dates' if dates else 'numbers'}, convert it first: {step_that_makes(column, made)}"
+    dates = step_that_makes(column, """.str.to_datetime("%Y-%m-%d")""")
+    if of_dates(like):
+        return f"; if the text holds dates, convert it first: {dates}"
+    numbers = step_that_makes(column, '.astype("float64")')
+    return f"; if the text holds numbers, convert it first: {numbers}" + f"; if it holds dates: {dates}" * (
+        either and like is None
+    )
 
 
 def step_that_makes(column: str, made: str) -> str:
@@ -28,9 +38,11 @@ def step_that_makes(column: str, made: str) -> str:
 
 
 def of_dates(given: Any) -> bool:
-    """Whether public bins or keys are dates or periods."""
+    """Whether public bins, keys or bounds are dates or periods."""
     if isinstance(given, pd.PeriodIndex | pd.DatetimeIndex):
         return True
     return isinstance(given, list | tuple) and any(
-        isinstance(entry, dt.date | np.datetime64 | pd.Period) for entry in given
+        isinstance(entry, dt.date | np.datetime64 | pd.Period)
+        or (isinstance(entry, str) and DATE.match(entry) is not None)
+        for entry in given
     )

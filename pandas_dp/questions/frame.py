@@ -156,7 +156,7 @@ class PricedFrame(
         def __getitem__(self, column: str | list[str]) -> PricedColumn:
             """Select one column, or several by their list, as in pandas."""
             if isinstance(column, list):
-                return PricedColumns(self, column)
+                return PricedColumns(self, self, column)
             if not isinstance(column, str):
                 raise ArgumentTypeError(
                     "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "

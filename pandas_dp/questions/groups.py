@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
 
@@ -20,6 +20,7 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
+from pandas_dp.questions.columns import PricedColumns
 from pandas_dp.questions.function_trial import no_number, rehearse
 from pandas_dp.questions.group_statistics import GroupStatistics
 from pandas_dp.questions.partition import parts_of
@@ -47,9 +48,25 @@ class PricedGroups(GroupStatistics):
 
     __slots__ = ()
 
-    def __getitem__(self, column: str) -> PricedGroups:
-        """Select one column, as in pandas."""
-        return PricedGroups(self._frame, self._parts, self._selected(column))
+    if TYPE_CHECKING:  # of overloads notebooks complete nothing
+
+        @overload
+        def __getitem__(self, column: str) -> PricedGroups: ...
+        @overload
+        def __getitem__(self, column: list[str]) -> PricedColumns: ...
+        def __getitem__(self, column: Any) -> Any: ...
+
+    else:
+
+        def __getitem__(self, column: str | list[str]) -> PricedGroups:
+            """Select one column, or several by their list, as in pandas."""
+            if isinstance(column, list):
+                return PricedColumns(self, self._frame, column)
+            return self._by_column(self._selected(column))
+
+    def _by_column(self, column: str) -> PricedGroups:
+        """The same groups, of one column."""
+        return PricedGroups(self._frame, self._parts, column)
 
     def mode(self, column: str | None = None, *, keys: Any = None) -> SeriesRelease:
         """Return the most common of the listed keys of a column in each group; see `PricedFrame.mode`.

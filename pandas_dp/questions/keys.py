@@ -251,9 +251,9 @@ class FoundGroups(PricedGroups):
         super().__init__(frame, Parts(Keys(first, ()), Labels(first, ()), names, given), column)
         self._keys = keys
 
-    def __getitem__(self, column: str) -> FoundGroups:
-        """Select one column, as in pandas."""
-        return FoundGroups(self._frame, self._keys, self._parts.given, self._selected(column))
+    def _by_column(self, column: str) -> FoundGroups:
+        """The same groups, of one column."""
+        return FoundGroups(self._frame, self._keys, self._parts.given, column)
 
     @property
     def _listed(self) -> str:

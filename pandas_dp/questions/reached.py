@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import dis
 import functools
+import os
+import sys
+import sysconfig
 import types
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,18 +26,19 @@ from pandas_dp.facts.public_only import is_private
 from pandas_dp.tables import frames
 
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
+MOST = 5_000  # objects that are looked at, the nearest first: longer lists hold data
 # of these nothing is looked into
-WHOLE = (type, types.ModuleType, types.BuiltinFunctionType, pd.DataFrame, pd.Series, pd.Index, np.ndarray, np.generic)
-PLAIN = (str, bytes, int, float, complex, tuple, list, dict, set, frozenset)
-Reached = tuple[str, Any, bool]  # its name, or an empty text, and whether what it holds is looked into as well
+WHOLE = (types.ModuleType, types.BuiltinFunctionType, pd.DataFrame, pd.Series, pd.Index, np.ndarray, np.generic)
+PLAIN = (str, bytes, int, float, complex)
+INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 def refuse_protected(function: Callable[..., Any], name: str) -> None:
     """Refuse a function that uses a protected table, or what pandas made of one, beside its argument.
 
     Looked at are the globals that its code and that of functions within it name, the functions of its module among them,
-    closures, defaults, the arguments of ``functools.partial``, and the attributes of the object that it is a method of and of
-    the classes of its module.
+    closures, defaults, the arguments of ``functools.partial``, what lists, tuples, sets and dicts hold, the attributes of
+    objects, and of the user's own classes all that they and their bases hold; of all these again.
 
     Raises
     ------
@@ -51,42 +57,52 @@ def refuse_protected(function: Callable[..., Any], name: str) -> None:
 def _reached(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """Names and values of what a function uses, as far as Python shows it."""
     seen: dict[int, Any] = {}  # which keeps them: the number of an object that is gone may be that of another
-    rest: list[Reached] = [("", function, True)]
-    while rest:
-        name, one, deep = rest.pop()
-        if id(one) not in seen:
+    rest: deque[tuple[str, Any]] = deque([("", function)])
+    while rest and len(seen) < MOST:
+        name, one = rest.popleft()
+        if id(one) not in seen and not isinstance(one, PLAIN):
             seen[id(one)] = one
             yield name, one
-            rest += _held(one, deep)
+            with suppress(RuntimeError):  # another thread put something into a dict or a set
+                rest += islice(_held(one), MOST)
 
 
-def _held(one: Any, deep: bool) -> Iterator[Reached]:
-    """What an object uses: of functions all, of others their attributes."""
+def _held(one: Any) -> Iterator[tuple[str, Any]]:
+    """What an object uses, with its name where it has one there."""
     if isinstance(one, functools.partial):
-        yield from (("", value, True) for value in (one.func, *one.args))
-        yield from ((name, value, True) for name, value in one.keywords.items())
+        yield from (("", value) for value in (one.func, *one.args))
+        yield from one.keywords.items()
     elif isinstance(one, types.MethodType):
-        yield from (("", value, True) for value in (one.__func__, one.__self__))
-        yield from _of_class(one.__self__, one.__func__.__module__)
+        yield from (("", value) for value in (one.__func__, one.__self__))
     elif isinstance(one, types.FunctionType):
-        yield from ((name, value, True) for name, value in _used(one))
-    elif deep and not isinstance(one, WHOLE + PLAIN) and not type(one).__module__.startswith("pandas_dp."):
-        if callable(one):
-            yield "", type(one).__call__, False
-            yield from _of_class(one, type(one).__module__)
+        yield from _used(one)
+    elif isinstance(one, list | tuple | set | frozenset):
+        yield from (("", value) for value in one)
+    elif isinstance(one, dict):
+        yield from (("", value) for value in one.values())
+    elif isinstance(one, type):
+        yield from _of_class(one)
+    elif not isinstance(one, WHOLE) and not type(one).__module__.startswith("pandas_dp."):
         with suppress(Exception):  # a class of the user's own may say anything of itself
-            yield from ((name, value, False) for name, value in vars(one).items())
+            yield from vars(one).items()
+        for base in type(one).__mro__:
+            for name, value in vars(base).items() if _own(base) else ():
+                if isinstance(value, types.MemberDescriptorType):
+                    with suppress(AttributeError):  # nothing stands in it yet
+                        yield name, value.__get__(one)
+        yield "", type(one)
 
 
-def _of_class(one: Any, module: str) -> Iterator[Reached]:
-    """What the classes of an object hold, or of a class itself, those of one module: values, methods of every kind, slots."""
-    for base in (one if isinstance(one, type) else type(one)).__mro__:
-        for name, value in vars(base).items() if base.__module__ == module else ():
-            if isinstance(value, types.MemberDescriptorType) and not isinstance(one, type):
-                with suppress(AttributeError):  # nothing stands in it yet
-                    yield name, value.__get__(one), False
-            held = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
-            yield name, held, False
+def _of_class(kind: type) -> Iterator[tuple[str, Any]]:
+    """What a class and its bases hold, as far as they are the user's own: values, methods of every kind."""
+    for base in filter(_own, kind.__mro__):
+        for name, value in vars(base).items():
+            yield name, value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+
+
+def _own(kind: type) -> bool:
+    """Whether a class is the user's, and comes neither with Python nor installed."""
+    return not str(getattr(sys.modules.get(kind.__module__), "__file__", os.sep)).startswith(INSTALLED)
 
 
 def _used(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -103,8 +119,6 @@ def _used(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         # functions of other modules were written for other tables
         if not isinstance(value, types.FunctionType) or value.__globals__ is held:
             yield name, value
-        if isinstance(value, type) and value.__module__ == held.get("__name__"):
-            yield from ((part, each) for part, each, _ in _of_class(value, value.__module__))
 
 
 def _globals(code: types.CodeType) -> set[str]:

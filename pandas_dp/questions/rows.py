@@ -241,7 +241,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if not kind.numeric:
             raise ArgumentTypeError(
                 f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
-                f"histogram({column!r}, keys=[...]){of_text(kind, column)}"
+                f"histogram({column!r}, keys=[...]){of_text(kind, column, bounds, either=True)}"
             )
         unit = self._unit(column) if held else None
         return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column, unit=unit)

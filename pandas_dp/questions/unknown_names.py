@@ -85,7 +85,7 @@ _GROUPS = {
     "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) is one of them",
 }
 GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
-ONE_COLUMN = "select one column of the groups, and ask again for the next: .groupby({by}, keys=[...])['cost'].mean(...)"
+ONE_COLUMN = "select columns of the groups by name, one or a list of them: .groupby({by}, keys=[...])['cost'].mean(...)"
 
 
 def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | None = None) -> str:

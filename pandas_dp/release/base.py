@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
@@ -13,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.base import Answer, Caution, Guarantee, left_out
+from pandas_dp.aggregates.base import Caution, Guarantee
 from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -25,75 +24,9 @@ from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.other_names import ErrorBarNames
 from pandas_dp.release.plots import PLOT, Column, Curve, draw
+from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import jsonable
-from pandas_dp.release.text import describe, legible, named, protected
-from pandas_dp.steps import periods
-
-
-@dataclass(frozen=True, eq=False)
-class Provenance:
-    """Where a release comes from: public facts only.
-
-    Attributes
-    ----------
-    query : AskedQuery
-    mechanism : str
-    unit : PrivacyUnit
-    lineage : str
-        ``"source"``: the protected table itself; ``"declared"``: made from it by checked steps;
-        ``"vouched"``: by the owner's word.
-    error : ErrorModel, Guarantee or None
-        What is known of the error.
-    notes : tuple of str
-    extras : tuple of Series
-        Further columns of a vector, in its order.
-    spent : str
-        The price that was charged, ``"nothing"`` for a public number.
-    assumes : str or None
-        What the guarantee takes on the caller's word.
-    found : str or None
-        What a first look at the data chose for the answer, such as its bounds.
-    stored : bool
-        Whether the answer was paid for earlier and came out of the ledger. Said on the screen, not in JSON or CSV: the files
-        of a job that is started again stay as they are.
-    content : tuple or None
-        Public names of the rows that were asked: two answers with equal ones are about the same rows. Not in files. None of
-        answers that were pickled by an earlier version.
-    entry : int or None
-        Number of the ledger's entry that paid for it. Not in files.
-    """
-
-    query: AskedQuery
-    mechanism: str
-    unit: PrivacyUnit
-    lineage: str
-    error: ErrorModel | Guarantee | None
-    notes: tuple[str, ...]
-    extras: tuple[pd.Series[Any], ...]
-    spent: str
-    assumes: str | None = None
-    found: str | None = None
-    stored: bool = False
-    content: tuple[Any, ...] | None = None
-    entry: int | None = None
-
-    @property
-    def periods(self) -> tuple[int, int] | None:
-        """First and last of the periods whose rows were asked, where the question named any."""
-        return periods.named(self.query.steps)
-
-    @classmethod
-    def of(
-        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
-    ) -> Provenance:
-        """Put together what an answer says of itself and where it comes from."""
-        left = left_out(unit, query.aggregate) if query.aggregate.bounded else ()
-        refined = tuple(f"refines entry {entry}" for entry in query.refines[-1:])
-        spent += f" ({query.price} in all)" if refined else ""
-        notes = (*answer.notes, *query.notes, *refined, *left)
-        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
-        return cls(query, answer.mechanism, unit, lineage, *known)
-
+from pandas_dp.release.text import describe, legible, named, per_period, protected, unit_terms
 
 ROWS_FROM = {  # by lineage
     "source": "rows of the table as it was protected",
@@ -218,7 +151,7 @@ class Release(ErrorBarNames):
             else as_float(amount)
         )
 
-    def interval(self, level: float = LEVEL, of: str = "noise") -> Any:
+    def interval(self, level: float = LEVEL, of: str = "noise", residuals: str | None = None) -> Any:
         """Return what is known of the error.
 
         Parameters
@@ -229,6 +162,9 @@ class Release(ErrorBarNames):
             Where the exact answer about these rows lies, or that about the population of which they are a random sample: for
             means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, for shares, and for
             quantiles with error bars.
+        residuals : {"constant"}, optional
+            For a line on one column, of the population alone: your word that `y` spreads as much around it for small and for
+            large `x`. Where it does not, the interval covers too seldom (76 to 95 % of the time for 95 % in simulations).
 
         Returns
         -------
@@ -273,8 +209,16 @@ class Release(ErrorBarNames):
         checked_level(level)
         if not isinstance(of, str) or of not in ("noise", "population"):
             raise ArgumentValueError("of must be 'noise' or 'population': .interval(0.95, of='population')")
+        if residuals is not None and residuals != "constant":
+            raise ArgumentValueError(
+                "residuals must be 'constant': .interval(0.95, of='population', residuals='constant')"
+            )
         if of == "population":
-            return self._ends(self._population(), level)
+            return self._ends(self._population(residuals is not None), level)
+        if residuals is not None:
+            raise ArgumentTypeError(
+                "residuals= is about a population: .interval(0.95, of='population', residuals='constant')"
+            )
         error = self._provenance.error
         if error is None:
             return None
@@ -285,9 +229,21 @@ class Release(ErrorBarNames):
         if (owner := self.unit.column) is not None:
             raise ArgumentTypeError(f"{dependent(owner)}: {ONE_ROW_EACH}")
 
-    def _population(self) -> ErrorModel:
+    def _population(self, constant_residuals: bool = False) -> ErrorModel:
         """The error of the answer as one about the population."""
         self._check_draws()
+        line: ErrorModel | None = getattr(self._provenance.error, "constant_residuals", None)
+        if line is not None and constant_residuals:
+            return line
+        if line is not None:
+            raise ArgumentTypeError(
+                "of a line this is known only where residuals spread as much everywhere, which its sums do not tell; where "
+                "they do: .interval(0.95, of='population', residuals='constant')"
+            )
+        if constant_residuals:
+            raise ArgumentTypeError(
+                "residuals= goes with an interval of linear_regression on one column, where one is known"
+            )
         if (found := self._provenance.found) is not None:
             raise ArgumentTypeError(
                 f"{found}, so this does not estimate the mean of a population: "
@@ -298,7 +254,7 @@ class Release(ErrorBarNames):
             raise ArgumentTypeError(
                 "this answer does not tell how far values spread. These do: mean('age', bounds=(0, 120), population=True), "
                 "agg({'age': ['mean', 'std']}, ...) where that is one look, means of bools, quantiles with error_bar=True, "
-                "shares with normalize=True"
+                "shares with normalize=True, and pivot tables as groupby([...]).mean(..., population=True).unstack()"
             )
         return known
 
@@ -424,7 +380,7 @@ class Release(ErrorBarNames):
             "level": LEVEL,
             "price": {"spent": self.spent, "epsilon": self.epsilon, "delta": self.delta, "rho": self.rho},
             "mechanism": self.mechanism,
-            "unit": {name: getattr(self.unit, name) for name in ("column", "rows", "groups", "rows_per_group")},
+            "unit": {name: getattr(self.unit, name) for name in unit_terms(self.unit)},
             "neighbors": self.neighbors,
             "lineage": self.lineage,
             "assumes": self.assumes,
@@ -495,7 +451,7 @@ class Release(ErrorBarNames):
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:
-        words = [self.spent.replace("=", " ") if self.spent != "nothing" else "nothing spent"]
+        words = [self.spent.replace("=", " ") + per_period(self.unit) if self.spent != "nothing" else "nothing spent"]
         if self.lineage == "vouched":
             words.append("on the owner's word")
         if self.assumes is not None:

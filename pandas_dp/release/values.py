@@ -20,11 +20,12 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.argument_help import example, explained
 from pandas_dp.facts.call import shown as written
 from pandas_dp.release.along import Along, FirstSteps, Unstacked, columns_of
-from pandas_dp.release.base import BESIDE, Provenance, checked_level
+from pandas_dp.release.base import BESIDE, checked_level
 from pandas_dp.release.base import Release as Release
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html
 from pandas_dp.release.plots import PLOT, Column, Curve, draw_vector
+from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.text import named, side_by_side, wide
 
 

@@ -24,8 +24,7 @@ from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_i
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.facts.written import caution
-from pandas_dp.session import alone, ledger_files, registry
-from pandas_dp.session.periods import as_on_record
+from pandas_dp.session import alone, ledger_files, periods, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import frames
@@ -37,6 +36,10 @@ ANOTHER = (
     "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
     "table='visits', version='2026-11-28')"
+)
+BESIDE = (
+    "this budget is kept in memory and does not count what was spent on the ledger {file!r} beside it. To "
+    "continue a budget of that ledger instead, type"
 )
 PERSON = re.compile(
     r"(id|user|patient|person|customer|client|member|subject|employee|student|household|participant|respondent)s?"
@@ -124,19 +127,23 @@ def protect(
         session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
-        unit = as_on_record(unit, None if terms is None else terms[1])
+        unit = periods.as_on_record(unit, terms)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
         with registry.going_on(opened):
-            if opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name)):
-                _opened_here.add(here)
-        if session is None:
-            session = enter(Session(opened, name, unit))
+            new = opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name))
+        if new:
+            _opened_here.add(here)
+        session = session or enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
         other = _taken_on(frame, session, lineage, reason, content)
         person = None if unit.column is not None else next(filter(_is_person, frame.columns), None)
         told = person is not None and (opened.path, name) not in _told
         if told:
             _told.add((opened.path, name))
+    for folder, file in registry.ledgers_beside(frame) if new and opened.path is None else ():
+        held = [] if registry.is_open(os.path.join(folder, file)) else registry.on_record(folder, file)
+        if held:
+            caution("\n".join([BESIDE.format(file=file), *held]))
     if told:
         caution(ROWS.format(column=person, total=show(budget.epsilon)))
     if other and lineage == "source":

@@ -35,9 +35,10 @@ def opened(frame: pd.DataFrame, period: Any, time: Any, zone: Any, neighbors: An
     return Periods.opened(period, time, frames.kind_of_time(frame, time), zone)
 
 
-def as_on_record(unit: PrivacyUnit, known: PrivacyUnit | None) -> PrivacyUnit:
+def as_on_record(unit: PrivacyUnit, terms: tuple[Any, PrivacyUnit] | None) -> PrivacyUnit:
     """The same unit with the zone's offsets on record: a changed database of time zones moves no row to another period."""
-    if known is None or None in (unit.periods, known.periods):
+    known = unit if terms is None else terms[1]
+    if None in (unit.periods, known.periods):
         return unit
     same = Periods.from_text(known.periods or "").terms == Periods.from_text(unit.periods or "").terms
     return replace(unit, periods=known.periods) if same else unit

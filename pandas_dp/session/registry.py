@@ -15,6 +15,7 @@ import pandas as pd
 from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import goes_on
 from pandas_dp.core.budget import Budget
+from pandas_dp.core.files import canonical
 from pandas_dp.core.gate import check_outside
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
@@ -204,11 +205,9 @@ def table_of(frame: pd.DataFrame) -> Table:
 
 
 def _open_implicitly(frame: pd.DataFrame) -> Table:
-    known = readers.frames.of(frame)
-    for folder in (".", known.folder if known is not None else "."):
-        for name in sorted(glob.glob("*.dpledger", root_dir=folder))[:1]:
-            first = f"this folder holds the ledger {name!r}, but no session is open: first continue its budget"
-            raise NoSessionError("\n".join([first, *on_record(folder, name)]))
+    for folder, name in ledgers_beside(frame):
+        first = f"this folder holds the ledger {name!r}, but no session is open: first continue its budget"
+        raise NoSessionError("\n".join([first, *on_record(folder, name)]))
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(EPSILON), PrivacyUnit())
     session = enter(Session(ledger, "data", PrivacyUnit(), implicit=True))
@@ -217,6 +216,18 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     if opened is None:
         raise unverified()
     return opened
+
+
+def ledgers_beside(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Folder and name of the first ledger file where Python runs, and where a frame was read from."""
+    known = readers.frames.of(frame)
+    folders = dict.fromkeys((".", known.folder if known is not None else "."))
+    return [(at, name) for at in folders for name in sorted(glob.glob("*.dpledger", root_dir=at))[:1]]
+
+
+def is_open(path: str) -> bool:
+    """Whether a budget of a ledger file answers in this process."""
+    return any(session._ledger.path == canonical(path) for session in [*_sessions.values()])
 
 
 def on_record(folder: str, name: str) -> list[str]:

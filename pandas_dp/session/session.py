@@ -16,7 +16,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer
-from pandas_dp.books import odometer
+from pandas_dp.books import odometer, period_words
 from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import Odometer, extended, group_text
 from pandas_dp.books.views import PART as PART
@@ -38,7 +38,8 @@ from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
-from pandas_dp.release.base import Provenance, Release
+from pandas_dp.release.base import Release
+from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
 from pandas_dp.session import periods, refining
@@ -361,16 +362,23 @@ class Session:
         """What is left, as ``spent``; with a delta first how many more calls like the last one that is."""
         return odometer.left(self._ledger.rule(self.name), self._state, self.unit, self._typical)
 
-    def group(self, size: int) -> str:
+    def group(self, size: int = 1, *, periods: int | None = None) -> str:
         """What the whole budget promises a group of units, such as a household of three, in words.
 
         Parameters
         ----------
         size : int
+        periods : int, optional
+            Of a budget for each period: in how many of them one unit is.
 
         Returns
         -------
         str
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            For a number of periods where the budget has none, or every row is a unit, or of several units.
 
         Notes
         -----
@@ -385,6 +393,8 @@ class Session:
         >>> session.group(3)
         'any 3 rows together: epsilon=9'
         """
+        if periods is not None:
+            return period_words.group_text(self.budget, self.unit, self._state, positive_int(size, "size"), periods)
         promised = odometer.promised(self._ledger.rule(self.name), self._state)
         return group_text(promised, self.unit, positive_int(size, "size"))
 

@@ -152,3 +152,30 @@ def test_a_narrow_twin_is_found():
         lower, upper = replace(error, sums=sums).bounds(answer.value["y"], 0.95)
         inside += bool(lower["x"] <= frame.cov().loc["x", "y"] <= upper["x"])
     assert inside < enough(DRAWS)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    "terms", [(1,), (5, NeighboringRelation.REPLACE_ONE), (1, NeighboringRelation.ADD_REMOVE, 1e-6)]
+)
+@pytest.mark.parametrize("rows", [600, 2000, 20_000])
+def test_a_line_of_a_population(rows, terms):
+    """Fresh rows and fresh noise each time. The twin, the interval of the noise, covers too seldom where rows are few."""
+    rng, known, noise = np.random.default_rng(rows), [], []
+    for _ in range(DRAWS):
+        x = rng.uniform(0, 100, rows)
+        frame = pd.DataFrame({"y": 20 + 0.5 * x + rng.normal(0, 5, rows), "x": x})
+        (answer,) = answers(LinearRegression(NAMES, LATTICES), frame, *terms, draws=1)
+        whole = getattr(answer.error, "constant_residuals", None)
+        if whole is not None:
+            ends = whole.bounds(answer.value, 0.95)
+            if np.isfinite(ends[0]).all():
+                known.append(ends)
+                noise.append(answer.error.bounds(answer.value, 0.95))
+    assert len(known) == DRAWS
+    for place, true in enumerate((20, 0.5)):
+        assert sum(lower.iloc[place] <= true <= upper.iloc[place] for lower, upper in known) >= enough(len(known), 0.93)
+    if rows == 20_000 and terms[0] == 5:
+        widths = [np.mean([upper.iloc[1] - lower.iloc[1] for lower, upper in each]) for each in (known, noise)]
+        assert 5 / (100 / 12**0.5) / rows**0.5 * 2 * 1.9 < widths[0] < 1.6 * widths[1] + 0.01
+        assert sum(lower.iloc[1] <= 0.5 <= upper.iloc[1] for lower, upper in noise) < enough(len(noise), 0.93)

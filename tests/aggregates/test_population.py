@@ -47,7 +47,7 @@ SETTINGS = [(500, 1 / 3, "Laplace"), (500, 1, "Gaussian"), (2000, 2, "Laplace"),
 
 
 # ------------------------------------------------------------------------------------------------------------------ shares
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.9, 0.08, 0.02], [0.05] * 20], ids=len)
 @pytest.mark.parametrize(("rows", "scale"), [(100, 0.2), (500, 1), (500, 5), (5000, 1)])
 def test_shares_of_a_population(shares, rows, scale):

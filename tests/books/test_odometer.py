@@ -60,6 +60,7 @@ def test_amounts_rise_to_the_total_and_never_above(accountant, total, share):
     assert before > total * Fraction(4, 5)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("accountant", ["hybrid", "rdp", "zcdp"])
 def test_the_epsilon_of_a_divergence_is_what_that_divergence_proves(accountant):
     """The limit of the shown epsilon, computed anew, covers the divergence: checked where the sum of epsilons is larger."""

@@ -197,6 +197,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device on this system")
 @pytest.mark.parametrize(
     ("words", "shell", "said"),

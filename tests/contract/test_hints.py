@@ -27,12 +27,11 @@ def test_what_groups_cannot_be_asked(monkeypatch, asked, match):
         asked(groups)
 
 
-def test_two_columns_of_groups(monkeypatch):
+def test_columns_of_groups_that_are_named_by_no_text_or_list(monkeypatch):
     df = protected()
-    with refused(
-        monkeypatch, df, ArgumentTypeError, r"select one column .*groupby\('sex', keys=\[\.\.\.\]\)\['cost'\]"
-    ):
-        df.dp(1).groupby("sex", keys=["f"])[["age", "pay"]]
+    match = r"select columns of the groups by name.*groupby\('sex', keys=\[\.\.\.\]\)\['cost'\]"
+    with refused(monkeypatch, df, ArgumentTypeError, match):
+        df.dp(1).groupby("sex", keys=["f"])["age", "pay"]
 
 
 def test_the_line_that_is_named_works():

@@ -53,7 +53,7 @@ def to_type(text: str, name: str) -> str:
     return line
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
 @pytest.mark.parametrize("made", MADE.values(), ids=MADE)
 def test_the_line_to_type_goes_on_with_the_budget(made, terms):
@@ -72,6 +72,7 @@ def test_the_line_to_type_goes_on_with_the_budget(made, terms):
     assert len(session.releases[session.releases["kind"] == "query"]) == 2
 
 
+@pytest.mark.slow
 def test_nothing_but_the_name_of_the_variable_differs():
     df = protected()
     texts = {str(refusal("other.dp(epsilon=1).count()", other=made(df))) for made in MADE.values()}

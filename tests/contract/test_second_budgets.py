@@ -289,6 +289,40 @@ except pandas_dp.NoSessionError as error:
     ]
 
 
+def test_a_budget_in_memory_beside_a_ledger_says_what_it_does_not_count(tmp_path):
+    """The argument ``ledger=`` left out after a restart: a fresh budget about the same people, of which no word was said."""
+    protect = "df.dp.protect(epsilon=1, ledger='visits.dpledger', name='visits')\n"
+    lines(protect + "df.dp(epsilon=1).count()", tmp_path)
+    warned = """
+import warnings
+for _ in range(2):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        df.copy().dp.protect(epsilon=1, name="fresh")
+    print(*[one.message for one in seen if "kept in memory" in str(one.message)], sep="\\n")
+"""
+    told = [
+        "this budget is kept in memory and does not count what was spent on the ledger 'visits.dpledger' beside it. To "
+        "continue a budget of that ledger instead, type",
+        "df.dp.protect(epsilon=1, ledger='visits.dpledger', name='visits')  # continues: 1 of 1 spent",
+    ]
+    assert lines(warned, tmp_path) == [*told, ""]  # once: the second time the budget is there
+    (tmp_path / "visits.dpledger").write_text("no ledger")
+    assert lines(warned, tmp_path) == ["", ""]
+
+
+def test_who_has_the_ledger_open_is_not_told_of_it(tmp_path):
+    opened = """
+import warnings
+df.dp.protect(epsilon=1, ledger="visits.dpledger", name="visits")
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    people().dp.protect(epsilon=1, name="others")
+print(["kept in memory" in str(one.message) for one in seen])
+"""
+    assert "True" not in lines(opened, tmp_path)[0]
+
+
 MADE = """
 df["pid"] = range(len(df))
 session = df.dp.protect({terms}, ledger='visits.dpledger', name='visits')

@@ -42,6 +42,19 @@ def test_the_refusal_names_the_step_and_the_step_works(monkeypatch, dtype, ask, 
     ask(eval(f"asked{found[1]}", {"asked": asked}), name)
 
 
+@pytest.mark.parametrize("name", ["date", "first day"])
+def test_a_mean_of_dates_that_are_text_names_the_step_too(monkeypatch, name):
+    df = visits()
+    asked, dated = df.dp(epsilon=1), {"bounds": ("2024-01-01", "2024-12-31")}
+    either = re.compile(r"""; if it holds dates: (\.assign\(.*\.str\.to_datetime\("%Y-%m-%d"\)\}?\))$""")
+    for bounds, step in ((dated, STEP), ({}, either)):
+        with refused(monkeypatch, df, ArgumentTypeError) as caught:
+            asked.mean(name, **bounds)
+        found = step.search(str(caught.value))
+        assert found, str(caught.value)
+        assert eval(f"asked{found[1]}", {"asked": asked}).mean(name, **dated).value.year == 2024
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_keys_of_another_kind_are_answered_whatever_the_dtype(dtype):
     """Pandas holds a column as text until one cell is none: a refusal by dtype would tell of that cell."""

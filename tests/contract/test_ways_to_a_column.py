@@ -45,6 +45,28 @@ def test_questions_of_lists_of_columns():
     assert {"mean", "corr", "agg"} <= set(dir(both))
 
 
+def test_several_columns_of_groups_are_an_agg_of_them(monkeypatch):
+    df = protected(table(), epsilon=10**6, delta=1e-4)
+    groups = df.dp(epsilon=10**4).groupby("ward", keys=["A", "B"])
+    answer = groups[["age", "cost"]].mean(bounds=BOUNDS)
+    assert answer.equals(groups.agg({"age": "mean", "cost": "mean"}, bounds=BOUNDS))
+    assert len(df.dp.session.releases) == 2
+    assert "interval" not in dir(groups[["age"]])
+    with refused(
+        monkeypatch, df, ArgumentTypeError, r"\[\['age', 'cost'\]\]\.mean\(bounds=\{'age': \(lower, upper\), 'cost'"
+    ):
+        groups[["age", "cost"]].mean()
+    with refused(monkeypatch, df, ArgumentValueError, "did you mean 'age'"):
+        groups[["agee"]]
+    with refused(monkeypatch, df, ArgumentTypeError, "list of different names"):
+        groups[[]]
+    with refused(monkeypatch, df, ArgumentTypeError, r"columns of the groups by name.*\['cost'\]\.mean"):
+        groups[3]
+    found = df.dp(epsilon=1, delta=1e-6).groupby("ward")
+    with refused(monkeypatch, df, ArgumentTypeError, "needs listed keys"):
+        found[["age", "cost"]].mean(bounds=BOUNDS)
+
+
 def test_what_is_no_list_of_columns_is_refused(monkeypatch):
     df = protected(table())
     for wrong in ([], ["age", "age"], ["age", 3], [True, False]):
@@ -54,7 +76,9 @@ def test_what_is_no_list_of_columns_is_refused(monkeypatch):
             df.dp(epsilon=1)[wrong]
     with refused(monkeypatch, df, ArgumentValueError, "did you mean 'age'"):
         df.dp(epsilon=1)[["agee"]]
-    with refused(monkeypatch, df, ArgumentTypeError, "bounds"):
+    with refused(
+        monkeypatch, df, ArgumentTypeError, r"df\.dp\(epsilon=1\)\[\['age', 'cost'\]\]\.mean\(bounds=\{'age': "
+    ):
         df.dp(epsilon=1)[["age", "cost"]].mean()
     with refused(monkeypatch, df, ArgumentTypeError, "bounds"):
         df.dp(epsilon=1)[["age", "cost"]].mean(bounds=(0, 100))

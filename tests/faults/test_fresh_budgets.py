@@ -49,6 +49,7 @@ def test_there_are_24_routes():
     assert len(ROUTES) == 24
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("route", ROUTES)
 def test_x3_a_derived_frame_is_refused_with_one_text(route):
     df = protected(epsilon=1)

@@ -170,6 +170,7 @@ def moments(path, text, charges=12):
                 yield charged, path.read_bytes(), Path(f"{path}-wal").read_bytes()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", ["count()", pytest.param("count()" * 700, id="long")])
 def test_a_log_of_another_moment_takes_nothing_back(tmp_path, monkeypatch, text):
     """Of all pairs of a file and a log: what is charged has all charges of both, and its chain is whole; else it is refused."""

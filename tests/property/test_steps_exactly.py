@@ -482,6 +482,7 @@ def test_a_missing_cell_in_another_row_changes_no_row(name):
     assert told_apart(whole, floats, len(whole)) == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("turned", ["x", "y"])
 def test_a_missing_cell_in_another_column_changes_no_cell_that_floats_do_not_hold(turned):
     cells = [x for x in (*SMALL, *FAR) if x < 2**63]

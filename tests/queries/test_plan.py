@@ -342,6 +342,7 @@ def test_a_plan_that_the_budget_does_not_pay_is_refused_whole():
         plan("frame")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("errors", [[25] * 6, [10, 40, 40, 10, 40, 40], [15, 25, 35] * 2, [2] * 6, [0.4] * 6])
 def test_reconciled_tables_cost_no_more_and_err_by_what_is_wanted(errors, delta):

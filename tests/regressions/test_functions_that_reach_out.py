@@ -118,7 +118,32 @@ class Config:
     table = df
 
 
+class Outer:
+    class Inner:
+        table = df
+
+    parts = ({"one": [Inner]},)
+
+
+class Pipeline:
+    """Holds its steps in a list, and each step what it was made with."""
+
+    def __init__(self, *steps):
+        self.steps = list(steps)
+
+    def run(self, block):
+        return [step(block) for step in self.steps][-1]
+
+
+functions = [len, helper]
+
+
 WAYS = {
+    "a list of functions": lambda block: functions[1](block),
+    "a class within a class": lambda block: float(Outer.Inner.table["pay"].max()),
+    "objects within an object": Pipeline(len, Pipeline(Model(df).predict).run).run,
+    "a class in a list in a dict in a tuple": lambda block: float(Outer.parts[0]["one"][0].table["pay"].max()),
+    "a closure within a partial": functools.partial(lambda f, block: f(block), closed_over(df)),
     "a class attribute": OfItsClass().own,
     "a sibling method": OfItsClass().sibling,
     "an inherited sibling": Inherits().sibling,

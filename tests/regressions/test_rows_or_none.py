@@ -66,7 +66,7 @@ def outcome(tree, table):
     return str(found.dtype), len(found) == len(table)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", METHODS)
 def test_no_constant_makes_a_step_fail_for_a_row(name):
     tried = 0
@@ -85,6 +85,7 @@ def test_no_constant_makes_a_step_fail_for_a_row(name):
     assert tried or name == "case_when"  # which takes a list of pairs
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", [True, False])
 @pytest.mark.parametrize("name", ["contains", "match", "fullmatch", "extract"])
 def test_a_pattern_is_compiled_ahead_as_it_runs(name, case):

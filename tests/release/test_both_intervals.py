@@ -131,3 +131,40 @@ def test_a_difference_says_both(groups):
     more = groups["old"].mean().difference("A", "B")
     assert re.match(TOLD, repr(more))
     assert more.table().columns.tolist() == ["value", "lower", "upper", *BESIDE]
+
+
+def test_a_pivot_table_of_shares_has_it_cell_by_cell(asked):
+    keys = {"ward": ["A", "B"], "third": [True, False]}
+    asked = asked.assign(third=lambda d: d["age"] % 3 == 0)
+    pivot = asked.pivot_table("old", "ward", "third", keys=keys)
+    noise, whole = pivot.interval(), pivot.interval(of="population")
+    for cell in pivot.columns:
+        assert (whole[cell, "lower"] < noise[cell, "lower"]).all()
+        assert (noise[cell, "upper"] < whole[cell, "upper"]).all()
+    assert [name for _, name in pivot.table().columns].count("population_upper") == 2
+    with pytest.raises(pandas_dp.ArgumentTypeError, match=r"population=True\)\.unstack\(\)"):
+        asked.pivot_table("age", "ward", "third", keys=keys, bounds=BOUNDS).interval(of="population")
+
+
+def test_a_line_says_it_of_the_population_where_its_residuals_are_said_to_be_constant(asked):
+    bounds = {"age": BOUNDS, "place": (0, 1)}
+    line = asked.assign(place=lambda d: d["age"] / 100).linear_regression("place", "age", bounds=bounds)
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="where residuals spread as much everywhere") as caught:
+        line.interval(of="population")
+    written = re.search(r"\.(interval\(.*\))$", str(caught.value))[1]
+    noise, both = line.interval(0.95), eval(f"line.{written}")
+    assert both.columns.tolist() == ["lower", "upper"]
+    assert (both["lower"] < noise["lower"]).all()
+    assert (noise["upper"] < both["upper"]).all()
+    assert line.table().columns.tolist() == ["value", "lower", "upper"]  # nothing that nobody claimed
+    for wrong, refused in (("none", "must be 'constant'"), ("constant", "is about a population")):
+        with pytest.raises(pandas_dp.PandasDPError, match=refused):
+            line.interval(residuals=wrong)
+    for other in (asked.mean("old"), asked.count()):
+        with pytest.raises(pandas_dp.ArgumentTypeError, match="goes with an interval of linear_regression"):
+            other.interval(of="population", residuals="constant")
+    owned = people(unit="uid", max_rows=2)
+    of_units = owned.assign(place=lambda d: d["age"] / 100).linear_regression("place", "age", bounds=bounds)
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="several rows of one 'uid' are not independent"):
+        of_units.interval(of="population", residuals="constant")
+    owned._frame.dp.session.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
 from math import exp, prod
@@ -69,6 +71,21 @@ def test_the_cell_runs_again():
     session.extend(to=200, reason="more")
     assert ask(visits(), name=name) is session
     assert session.spent == "epsilon=5"
+
+
+def test_two_threads_pay_it_once():
+    """Before it was one step, each found no bound on record, paid, and the later one closed the session of both."""
+    name, start = fresh(), threading.Barrier(4)
+
+    def protect(_: int) -> pandas_dp.Session:
+        start.wait()
+        return ask(visits(), name=name)
+
+    with ThreadPoolExecutor(4) as pool:
+        sessions = list(pool.map(protect, range(4)))
+    assert {id(session) for session in sessions} == {id(sessions[0])}
+    assert (sessions[0].unit.rows, sessions[0].spent) == (10, "epsilon=5")
+    assert sessions[0].releases["kind"].tolist() == ["open", "query", "amend"]
 
 
 def test_it_is_not_drawn_again_after_a_restart(tmp_path, monkeypatch):

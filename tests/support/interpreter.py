@@ -38,6 +38,7 @@ for line in sys.stdin:
     task = json.loads(line)
     pid = os.fork()
     if pid == 0:
+        os.chdir(task["at"])
         for stream, name in enumerate((os.devnull, task["out"], task["err"])):
             os.dup2(os.open(name, os.O_WRONLY if stream else os.O_RDONLY), stream)
         result = run(task["code"])
@@ -65,7 +66,7 @@ def run(code: str, timeout: float = 300) -> Done:
         return Done(new.returncode, new.stdout, new.stderr)
     server = _server()
     with tempfile.NamedTemporaryFile("r+") as out, tempfile.NamedTemporaryFile("r+") as err:
-        server.stdin.write(json.dumps({"code": code, "out": out.name, "err": err.name}) + "\n")
+        server.stdin.write(json.dumps({"code": code, "at": os.getcwd(), "out": out.name, "err": err.name}) + "\n")
         server.stdin.flush()
         if not select.select([server.stdout], [], [], timeout)[0]:
             _stop()

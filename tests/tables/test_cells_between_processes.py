@@ -90,7 +90,7 @@ def answers(ddf: Any) -> list[int]:
     return [round(float(one)) for one in asked]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("scheduler", [in_processes, "sync"])
 def test_a_cell_that_cannot_travel_ends_no_question(name: str, scheduler: Any) -> None:

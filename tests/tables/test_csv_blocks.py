@@ -64,6 +64,7 @@ SPELLINGS: dict[str, tuple[str, Any, dict[str, Any]]] = {
 ODD = ["x", "", "1", "1.5", "yes", "TRUE", "2020-01-01", "99999-01-01", "1e999", "1,2,3"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_one_cell_decides_on_no_other(name: str, tmp_path: Path) -> None:
     written, value, options = SPELLINGS[name]
@@ -87,6 +88,7 @@ def test_an_owner_s_own_work_sees_the_declared_dtypes(tmp_path: Path) -> None:
         assert cells(work) == [float(place) for place in range(10, ROWS)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("engine", ["c", "python"])
 @pytest.mark.parametrize("options", [{}, {"names": ["id", "x"], "header": 0}, {"names": ["id", "x"], "header": None}])
 def test_a_line_of_another_length_decides_on_no_other(options: dict[str, Any], engine: str, tmp_path: Path) -> None:
