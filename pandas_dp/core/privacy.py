@@ -53,7 +53,8 @@ class PrivacyUnit:
     groups: int = 1
     rows_per_group: int = 1
     relation: NeighboringRelation = NeighboringRelation.ADD_REMOVE
-    periods: str | None = None
+    # not in the repr, which is in the keys of stored answers: these stay, and with periods the steps of each question have them
+    periods: str | None = field(default=None, repr=False)
 
     @property
     def period(self) -> str:
