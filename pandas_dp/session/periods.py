@@ -61,9 +61,8 @@ def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, .
     if periods is None:
         return ()
     said = f"rows without {periods.time!r} are in no {periods.word}; rows that come later share the budget of theirs"
-    if given.paid:
-        return (said,)
     query = "SELECT time FROM entries WHERE budget = ? AND sequence = ?"
     asked = ledger._ids[name], given.sequence
     ((time,),) = ledger._store.transact(READ, lambda connection: connection.execute(query, asked).fetchall())
+    # also of an answer that is drawn just now: the files of a job that is started again stay as they are
     return said, f"as of {time[:16].replace('T', ' ')} UTC: fresh=True buys a new one"
