@@ -105,8 +105,8 @@ class Periods:
         if made.kind == "naive":
             if zone is not None:
                 raise ArgumentValueError(
-                    f"{time!r} has no time zone, so its {made.word}s are those that it shows: leave zone= out, or make instants "
-                    f"of it before: df[{time!r}] = df[{time!r}].dt.tz_localize({zone!r})"
+                    f"{time!r} has no time zone, so its {made.word}s are those that it shows: leave zone= out, or make "
+                    f"instants of it before: df[{time!r}] = df[{time!r}].dt.tz_localize({zone!r})"
                 )
             return made
         name = "UTC" if zone is None else str.__str__(zone)

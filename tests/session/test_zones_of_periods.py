@@ -90,6 +90,16 @@ def test_files_and_plans_without_a_frame_have_the_same_days(tmp_path):
     assert kept(protected(frame, "Europe/Berlin").dp.period("2026-10-25")) == 1500
 
 
+def test_periods_are_named_before_the_price():
+    frame = protected(minutes("2026-10-24", 1, None), None)
+    for asked in (
+        lambda: frame.dp(epsilon=1).period("2026-10-24"),
+        lambda: pandas_dp.query(epsilon=1).period("2026-10-24"),
+    ):
+        with pytest.raises(AttributeError, match=r"it comes before the price: df\.dp\.period\('2026-11-28'\)\.dp"):
+            asked()
+
+
 @pytest.mark.slow
 def test_dask_has_the_same_days_and_a_bound_for_each():
     import dask.dataframe as dd
