@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, closest
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError
 from pandas_dp.facts.kinds import PER_SECOND, Kind
 
 Integers = NDArray[np.int64]
@@ -67,7 +67,7 @@ class Periods:
     With a zone, period j begins at the *first* instant whose local time is that of its start, or later. So periods are
     intervals of instants also where clocks go back: the second showing of an hour belongs to what came first, an hour that is
     skipped is empty, and so is a day that is (Samoa, 30 December 2011). Where clocks go back over midnight, as at 00:01 in St
-    John's until 2011, what they show again of the day before belongs to the new day.
+    John's until 2010, what they show again of the day before belongs to the new day.
     """
 
     period: str
@@ -91,9 +91,9 @@ class Periods:
         ------
         ArgumentTypeError, ArgumentValueError
         """
-        if period not in tuple(WORDS):
-            guess = closest(period, [*WORDS.values(), *WORDS]) if isinstance(period, str) else ""
-            line = next((key for key, word in WORDS.items() if guess in (word, key)), "D")
+        if not isinstance(period, str) or period not in WORDS:
+            first = period[:1].lower() if isinstance(period, str) else ""
+            line = next((key for key, word in WORDS.items() if word[0] == first), "D")
             raise ArgumentValueError(f"period= is 'h', 'D', 'W' (weeks from Monday), 'M' or 'Y': type period={line!r}")
         line = f"df.dp.protect(epsilon=1, period={period!r}, time='visited_at')"
         if not isinstance(time, str):
@@ -105,8 +105,8 @@ class Periods:
         if made.kind == "naive":
             if zone is not None:
                 raise ArgumentValueError(
-                    f"{time!r} has no time zone, so its days are those that it shows: leave zone= out, or make instants of it "
-                    f"before: df[{time!r}] = df[{time!r}].dt.tz_localize({zone!r})"
+                    f"{time!r} has no time zone, so its {made.word}s are those that it shows: leave zone= out, or make "
+                    f"instants of it before: df[{time!r}] = df[{time!r}].dt.tz_localize({zone!r})"
                 )
             return made
         name = "UTC" if zone is None else str.__str__(zone)

@@ -5,45 +5,65 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from operator import add
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Caution
-from pandas_dp.aggregates.count import Count
+from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Sum
 from pandas_dp.aggregates.uncertainty import Additive, EachOf
-from pandas_dp.aggregates.weighted_noise import CellNoise, Law
+from pandas_dp.aggregates.weighted_noise import CellNoise, Law, half_width
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.labels import CrossLabels
 from pandas_dp.facts.periods import Periods
 from pandas_dp.release.base import NO_MORE, Release
-from pandas_dp.release.count_tables import Settled
 from pandas_dp.release.reconcile import entries_of, mechanisms_of
-from pandas_dp.release.values import SeriesRelease, make_release
+from pandas_dp.release.values import Vector, make_release
 from pandas_dp.steps.periods import InPeriods
 
 LINE = "pandas_dp.running_total([monday, tuesday, wednesday])"
 ASK = "df.dp.period('2026-11-28').dp(epsilon=0.5).count()"
 FREE = "the sums of entries {} of the ledger: nothing is charged, their privacy is that of these answers together"
+SUMS = "count(), sum('cost', bounds=(0, 100)), or one of them by groupby('ward', keys=[...])"
 MOST_NAMED = 3  # gaps that a note names
 
 
+@dataclass(frozen=True)
+class Added:
+    """Noise of several independent draws, added up.
+
+    Attributes
+    ----------
+    law : Law
+        Of the sum, in whole steps.
+    """
+
+    law: Law
+
+    def half_width(self, level: float) -> int:
+        """Steps within which it stays with this probability: a whole number m of them reaches as far as m + 1/2 on the axis."""
+        return max(0, math.ceil(half_width(self.law, level) - 0.5))
+
+
 @example(LINE)
-def running_total(answers: Any) -> SeriesRelease:
+def running_total(answers: Any) -> Any:
     """Add up the answers about days, months or other periods of one budget, one after the other: nothing is charged.
 
     Parameters
     ----------
     answers : list of Release
-        What ``count`` or ``sum`` said of periods that do not overlap: one question of one growing table, asked of
-        ``df.dp.period(...)`` for each, at any prices. Days and whole months may stand side by side.
+        What ``count``, ``sum`` or the counts and sums by listed keys or bins of one column said of periods that do not overlap:
+        one question of one growing table, asked of ``df.dp.period(...)`` for each, at any prices. Days and whole months may
+        stand side by side.
 
     Returns
     -------
-    Series
+    Series, or DataFrame with a column for each key
         The total up to the end of each answer's periods, in the order of time; the index names the last period of each.
         With ``.interval()`` and ``.table()``.
 
@@ -88,11 +108,11 @@ def _check(place: int, answer: Release, first: Release) -> None:
     origin, asked, error = answer._provenance, answer.query.aggregate, answer._provenance.error
     if origin.periods is None:
         raise ArgumentTypeError(f"answer {place} does not say which periods it is about: ask {ASK}")
-    sums = isinstance(asked, Count) or (isinstance(asked, Sum) and asked.labels is None)
-    if not sums or not isinstance(error, Additive) or error.kind.name not in ("number", "bool"):
-        raise ArgumentTypeError(
-            f"answer {place} is none that adds up: ask count() or sum('cost', bounds=(0, 100)) of each period, of numbers"
-        )
+    plain = isinstance(error, Additive) and error.within is None and error.kind.name in ("number", "bool")
+    if not isinstance(asked, Count | CountBy | Sum) or isinstance(_labels(asked), CrossLabels) or not plain:
+        raise ArgumentTypeError(f"answer {place} is none that adds up: ask {SUMS} of each period")
+    if isinstance(answer, Vector) and answer._changed():
+        raise ArgumentTypeError(f"answer {place} was changed since it was released: give it as it was")
     if origin.content is None or first._provenance.content is None or _whose(answer) != _whose(first):
         raise ArgumentTypeError(
             f"answer {place} is of another budget, unit or schema than answer 0: ask both of one session"
@@ -103,6 +123,11 @@ def _check(place: int, answer: Release, first: Release) -> None:
         )
     if _others(answer) != _others(first):
         raise ArgumentTypeError(f"answer {place} was asked behind other steps than answer 0: ask both of one frame")
+
+
+def _labels(asked: Any) -> Any:
+    """The parts that an answer has a number of each; None where it is one number."""
+    return getattr(asked, "labels", None)
 
 
 def _whose(answer: Release) -> tuple[Any, ...]:
@@ -133,20 +158,29 @@ def _gaps(answers: Sequence[Release], periods: Periods) -> tuple[Caution, ...]:
     )
 
 
-def _summed(answers: Sequence[Release], periods: Periods, gaps: tuple[Caution, ...]) -> SeriesRelease:
-    weights: Counter[tuple[float, CellNoise]] = Counter()
-    values, errors = [], []
-    for place, answer in enumerate(answers, 1):
+def _cells(answer: Release) -> list[Any]:
+    """The noisy numbers of an answer, in the order of its parts."""
+    asked: Any = answer.query.aggregate
+    if _labels(asked) is None:
+        return [answer.value]
+    found: list[Any] = answer.value.reindex(_labels(asked).index()).tolist()
+    return found
+
+
+def _summed(answers: Sequence[Release], periods: Periods, gaps: tuple[Caution, ...]) -> Any:
+    draws: Counter[tuple[float, CellNoise]] = Counter()
+    errors = []
+    for answer in answers:
         error: Any = answer._provenance.error
-        weights[float(error.step), CellNoise.of(error.noise)] += 1
-        errors.append(Settled(Law.of(weights)))
-        so_far = [one.value for one in answers[:place]]
-        values.append(sum(so_far) if all(isinstance(value, int) for value in so_far) else math.fsum(so_far))
-    ends = [answer._provenance.periods or (0, 0) for answer in answers]
-    index = pd.Index([periods.name(end) for _, end in ends], name=periods.word)
-    value = pd.Series(values, index=index, name="running_total")
-    last, shown = answers[-1], entries_of(answers)
-    steps = (*_others(last), InPeriods(periods, ends[0][0], ends[-1][1]))
+        draws[1.0, CellNoise.of(error.noise)] += 1
+        errors.append(Additive(Added(Law.of(draws)), error.step, error.kind))
+    rows = list(accumulate(map(_cells, answers), lambda total, more: list(map(add, total, more))))
+    spans = [answer._provenance.periods or (0, 0) for answer in answers]
+    index = pd.Index([periods.name(end) for _, end in spans], name=periods.word)
+    last, labels, shown = answers[-1], _labels(answers[-1].query.aggregate), entries_of(answers)
+    value: Any = pd.DataFrame(rows, index=index, columns=["running_total"] if labels is None else labels.index())
+    value = value["running_total"] if labels is None else value
+    steps = (*_others(last), InPeriods(periods, spans[0][0], spans[-1][1]))
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     origin = replace(
         last._provenance,
@@ -159,5 +193,4 @@ def _summed(answers: Sequence[Release], periods: Periods, gaps: tuple[Caution, .
         content=None,
         entry=None,
     )
-    made: Any = make_release(Answer(value, origin.mechanism, origin.error), origin)
-    return made  # type: ignore[no-any-return]
+    return make_release(Answer(value, origin.mechanism, origin.error), origin)

@@ -293,6 +293,8 @@ def test_a_damaged_record_is_refused(change):
     [
         (("day", "at"), Kind("datetime"), "type period='D'"),
         (("weeks", "at"), Kind("datetime"), "type period='W'"),
+        (("H", "at"), Kind("datetime"), "type period='h'"),
+        ((["D"], "at"), Kind("datetime"), "type period='D'"),
         ((1, "at"), Kind("datetime"), "type period='D'"),
         (("D", None), Kind("datetime"), "time= is the name of the column"),
         (("D", "at"), None, "a table without a column 'at' has no day"),

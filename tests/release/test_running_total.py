@@ -15,9 +15,10 @@ import pytest
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError
-from pandas_dp.aggregates.weighted_noise import CellNoise, Law, half_width
+from pandas_dp.aggregates.weighted_noise import CellNoise, Law
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.release.running_total import Added
 
 DAY = 1440  # rows of one day
 AT = pd.date_range("2026-11-01", periods=40 * DAY, freq="min")
@@ -64,9 +65,31 @@ def test_sums_of_a_column_add_up_as_well(df):
     answers = [ask(df, f"2026-11-0{day}", epsilon=1000).sum("cost", bounds=(0, 1)) for day in (1, 2)]
     total = pandas_dp.running_total(answers)
     assert total.iloc[1] == pytest.approx(DAY, abs=1)
-    assert total.iloc[1] == math.fsum(answers)
+    assert total.iloc[1] == answers[0] + answers[1]
     ends = total.interval()
     assert (ends["upper"] - ends["lower"]).is_monotonic_increasing
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda d: d.value_counts("cost", keys=[0.5, 2.0]),
+        lambda d: d.groupby("cost", keys=[0.5, 2.0])["who"].sum(bounds=(0, 10**6)),
+        lambda d: d.histogram("who", bins=[0, 30 * DAY, 100 * DAY]),
+    ],
+)
+def test_counts_and_sums_by_keys_have_a_column_for_each(df, question):
+    answers = [question(ask(df, f"2026-12-0{day}", epsilon=0.5)) for day in (1, 2)]
+    total, labels = pandas_dp.running_total(answers), answers[0].query.aggregate.labels.index()
+    assert total.columns.tolist() == labels.tolist()
+    for label in labels:
+        assert total[label].tolist() == [answers[0][label], answers[0][label] + answers[1][label]]
+    first, second = (total.table().iloc[place].xs("upper", level=1) - total.value.iloc[place] for place in (0, 1))
+    assert (first < second).all()
+    changed = question(ask(df, "2026-12-03", epsilon=0.5))
+    changed.iloc[0] = 5
+    with pytest.raises(ArgumentTypeError, match="answer 1 was changed since it was released"):
+        pandas_dp.running_total([answers[0], changed])
 
 
 def test_stored_and_pickled_answers_add_up_as_they_were(df, month, days):
@@ -98,7 +121,8 @@ def test_what_does_not_add_up_is_refused(df, days):
     cases = [
         (plain.dp(epsilon=1).count(), "answer 1 does not say which periods it is about"),
         (ask(df, "2026-12-02").mean("cost", bounds=(0, 1)), "answer 1 is none that adds up"),
-        (ask(df, "2026-12-02").groupby("cost", keys=[0.5]).size(), "answer 1 is none that adds up"),
+        (ask(df, "2026-12-02").groupby("cost", keys=[0.5]).size(), "of another question than answer 0, count()"),
+        (ask(df, "2026-12-02").value_counts("cost", keys=[0.5], normalize=True), "answer 1 is none that adds up"),
         (ask(df, "2026-12-02").nunique("who"), "answer 1 is none that adds up"),
         (pandas_dp.running_total(days[1:]), "answer 1 is none that adds up"),
         (ask(other, "2026-12-02").count(), "of another budget, unit or schema"),
@@ -132,16 +156,15 @@ def steps_of(scale: float, most: int = 4000) -> np.ndarray:
 
 @pytest.mark.parametrize("scales", [[1], [10, 10], [2] * 7, [20] + [10] * 11, [20] * 12 + [10] * 30])
 def test_intervals_cover_as_often_as_they_say(scales):
-    """The exact law by convolution. Noise is whole, so an interval covers a little more; with one draw up to half a step."""
+    """The exact law by convolution. Noise is whole, so an interval covers up to a step more; with one draw, two."""
     law = np.array([1.0])
     for scale in scales:
         law = np.convolve(law, steps_of(scale, most=30 * scale))
     places = np.arange(law.size) - law.size // 2
     known = Law.of(Counter((1.0, CellNoise.of(DiscreteLaplace(Fraction(scale)))) for scale in scales))
-    half = half_width(known, 0.95)
-    covered = law[np.abs(places) <= half].sum()
-    step = law[np.abs(places) == math.floor(half)].sum()
-    assert 0.95 - 1e-3 <= covered <= 0.951 + step
+    half = Added(known).half_width(0.95)
+    covered, step = law[np.abs(places) <= half].sum(), law[np.abs(places) == half].sum()
+    assert 0.95 - 1e-4 <= covered <= 0.951 + 2 * step
     assert law @ places**2 == pytest.approx(known.variance, rel=1e-6)
 
 
@@ -150,8 +173,7 @@ def test_intervals_of_answers_follow_the_law_of_their_sum(df):
     total = pandas_dp.running_total(answers)
     one = CellNoise.of(answers[0]._provenance.error.noise)
     for place, (lower, upper) in enumerate(total.interval().itertuples(index=False), 1):
-        half = half_width(Law.of(Counter({(1.0, one): place})), 0.95)
-        assert (upper - lower) / 2 == pytest.approx(half)
+        assert upper - lower == 2 * Added(Law.of(Counter({(1.0, one): place}))).half_width(0.95)
 
 
 def deviation(*noises: Any) -> float:

@@ -115,6 +115,18 @@ def test_a_row_stays_exactly_where_its_period_is_asked(dtype, period_, second, t
     assert rows(periods, frame, periods.name(j), periods.name(last)) == wanted
 
 
+@given(st.data())
+def test_what_becomes_of_a_row_depends_on_its_own_time_alone(data):
+    ticks = data.draw(st.lists(st.one_of(st.none(), st.integers(MIDNIGHT - 2, MIDNIGHT + 86_402)), max_size=12))
+    some = data.draw(st.permutations(range(len(ticks))))[: data.draw(st.integers(0, len(ticks)))]
+    for dtype in ("M8[s]", pd.DatetimeTZDtype("s", "UTC")):
+        frame = held(ticks, np.dtype(dtype) if isinstance(dtype, str) else dtype)
+        kept = rows(NAIVE if isinstance(dtype, str) else BERLIN, frame, "2026-11-28")
+        assert rows(NAIVE if isinstance(dtype, str) else BERLIN, frame.iloc[some], "2026-11-28") == [
+            r for r in some if r in kept
+        ]
+
+
 def test_labels_order_and_other_columns_stay():
     frame = pd.DataFrame(
         {"at": pd.to_datetime(["2026-11-28", "2026-11-27", "2026-11-28"]), "x": [1, 2, 3]}, index=[5, 5, 7]
