@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pandas_dp.queries.plan import Plan, plan
     from pandas_dp.queries.query import Query, query
     from pandas_dp.release.reconcile import reconcile
+    from pandas_dp.release.running_total import running_total
     from pandas_dp.session.mock import mock
     from pandas_dp.session.opening import open_session
     from pandas_dp.tables.readers import read_csv, read_feather, read_parquet
@@ -53,6 +54,7 @@ LATER = {
     "read_feather": "pandas_dp.tables.readers",
     "read_parquet": "pandas_dp.tables.readers",
     "reconcile": "pandas_dp.release.reconcile",
+    "running_total": "pandas_dp.release.running_total",
     "scan_parquet": "pandas_dp.accessor.scan",
 }
 
@@ -90,6 +92,7 @@ __all__ = [
     "read_feather",
     "read_parquet",
     "reconcile",
+    "running_total",
     "scan_parquet",
     "teaching",
 ]

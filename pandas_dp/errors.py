@@ -98,11 +98,20 @@ class BudgetExceededError(PandasDPError):
         The currency that ran out: ``"epsilon"``, ``"delta"`` or ``"Renyi divergence"``.
     fits : str
         The largest price that would still fit.
+    where : str
+        Which periods cannot pay, where the budget is for each period; empty elsewhere.
     """
 
-    def __init__(self, asked: str, spent: str, left: str, currency: str, fits: str) -> None:
-        super().__init__(asked, spent, left, currency, fits)
-        self.asked, self.spent, self.left, self.currency, self.fits = asked, spent, left, currency, fits
+    def __init__(self, asked: str, spent: str, left: str, currency: str, fits: str, where: str = "") -> None:
+        super().__init__(asked, spent, left, currency, fits, where)
+        self.asked, self.spent, self.left, self.currency, self.fits, self.where = (
+            asked,
+            spent,
+            left,
+            currency,
+            fits,
+            where,
+        )
 
     def __str__(self) -> str:
         """Return the sentence a user reads."""
@@ -110,7 +119,7 @@ class BudgetExceededError(PandasDPError):
         more = more if self.fits.startswith("nothing fits") else ""
         return (
             f"over budget: this asks for {self.asked}; {self.fits}{more} "
-            f"(ran out of {self.currency}: spent {self.spent}; left {self.left})"
+            f"(ran out of {self.currency}: spent {self.spent}; left {self.left})" + f". {self.where}" * bool(self.where)
         )
 
 

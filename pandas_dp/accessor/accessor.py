@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
@@ -17,7 +18,7 @@ from pandas_dp.facts.argument_help import explain, explained, uncopied
 from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
-from pandas_dp.session import alone, opening, portions, registry
+from pandas_dp.session import alone, opening, periods, portions, registry
 from pandas_dp.session.ledger_files import Witness
 from pandas_dp.session.session import Session
 from pandas_dp.steps.changes import Step, applied
@@ -244,6 +245,9 @@ class Accessor(RowSteps[pd.DataFrame]):
         reason: str | None = None,
         witness: Witness | None = None,
         rho: Any = None,
+        period: str | None = None,
+        time: str | None = None,
+        zone: str | None = None,
     ) -> Session:
         """Open the session of this frame, or join an open one.
 
@@ -294,6 +298,14 @@ class Accessor(RowSteps[pd.DataFrame]):
             delta=1e-10 unless another one is given; the session says which epsilon that is.
         witness : object with ``last(chain)`` and ``saw(chain, entries, head)``, optional
             A counter outside the ledger file: see the page on ledgers.
+        period : {"h", "D", "W", "M", "Y"}, optional
+            For a table that grows: the total, and all bounds on what counts of one unit, are those of *each* hour, day, week
+            from Monday, month or year, and what is protected is one unit in one of them. Somebody who is in k of them has up to
+            k times the epsilon. Fixed by the first question, as the unit is; every question then says which periods count:
+            ``df.dp.period("2026-11-28")``.
+        time, zone : str, optional
+            With ``period``: the column that says when a row happened, and by whose clocks if it holds instants, such as
+            ``"Europe/Berlin"``; UTC if left out. A row without a time is in no answer. Best is a time that is never corrected.
 
         Returns
         -------
@@ -327,7 +339,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         """
         _questions()  # completion of `df.dp.preview(...)` has to find them
         if session is not None:
-            if epsilon is not None or unit is not None or rho is not None:
+            if any(term is not None for term in (epsilon, unit, rho, period, time, zone)):
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
             return opening.join(self._frame, session, schema, table, version, rows, reason)
         terms = getattr(plan, "terms", None)
@@ -345,12 +357,14 @@ class Accessor(RowSteps[pd.DataFrame]):
             if rho is None
             else opening.total_of_rho(rho, delta, delta_reserved, accountant)
         )
+        when = periods.opened(self._frame, period, time, zone, neighbors)
         private = private_bound.is_private(max_rows)
         if private:
-            private_bound.check(accountant, plan)
+            private_bound.check(accountant, plan, when)
 
         def bounded(rows: Any) -> PrivacyUnit:
-            return opening.privacy_unit(unit, rows, max_groups, max_rows_per_group, neighbors)
+            bounds = opening.privacy_unit(unit, rows, max_groups, max_rows_per_group, neighbors)
+            return bounds if when is None else replace(bounds, periods=when.text())
 
         with alone.lock:  # of two threads that want a private bound, the later one finds it on record
             found = private_bound.on_record(ledger, name) if private else None
@@ -370,6 +384,43 @@ class Accessor(RowSteps[pd.DataFrame]):
             if private and found is None:
                 private_bound.find(opened, rho, self, bounded)
         return opened
+
+    def period(self, first: Any, last: Any = None) -> pd.DataFrame:
+        """Keep the rows of one period, or of all from one to another: those that a budget for each period is asked about.
+
+        Parameters
+        ----------
+        first : str or date
+            ``"2026-11-28"`` for a day, ``"2026-11-28T07"`` for an hour, ``"2026-W48"``, ``"2026-11"``, ``"2026"``. Typed, or an
+            argument of the job; never taken from the rows, as ``df.visited_at.max()`` would be.
+        last : str or date, optional
+            The last one, included; 10,000 at most.
+
+        Returns
+        -------
+        DataFrame
+            Protected as before. A question about it is charged in full to each of its periods, and answered if all can pay.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A step: stability 1, as it looks at the time of each row alone. Rows without a time are in no period.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"at": pd.date_range("2026-11-27", periods=4000, freq="min")})
+        >>> session = df.dp.protect(epsilon=1, period="D", time="at", name="period example")
+        >>> night = df.dp.period("2026-11-27")
+        >>> 1300 < night.dp(epsilon=0.5).count() < 1600
+        True
+        >>> session.left.period("2026-11-27"), session.left.period("2026-11-28")
+        ('epsilon=0.5', 'epsilon=1')
+        """
+        return self._then(periods.in_periods(registry.table_of(self._frame), first, last))
 
     def allot(self, name: str, epsilon: Any) -> pd.DataFrame:
         """Set a part of the budget aside, for a team or a report, and give the frame that spends it.

@@ -32,13 +32,17 @@ def is_private(max_rows: object) -> bool:
     return isinstance(max_rows, str) and max_rows == "private"
 
 
-def check(accountant: Any, plan: Any) -> None:
+def check(accountant: Any, plan: Any, periods: Any) -> None:
     """Refuse budgets that cannot pay the question as others do.
 
     Raises
     ------
     ArgumentTypeError
     """
+    if periods is not None:
+        raise ArgumentTypeError(
+            "max_rows='private' asks about the whole table, and here every question names its periods: type max_rows=10"
+        )
     if plan is not None or accountant == "gdp":
         which = "a plan counts declared prices" if plan is not None else "accountant='gdp' counts Gaussian noise"
         raise ArgumentTypeError(f"max_rows='private' pays a question of its own, and {which} alone: type max_rows=10")

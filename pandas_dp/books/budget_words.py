@@ -17,10 +17,15 @@ from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLos
 from pandas_dp.core.records import Row, typed
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError, LedgerError
 from pandas_dp.facts.numbers import say, three_digits
+from pandas_dp.facts.periods import Periods
+
+MOST_POOR = 3  # periods that a refusal names
 
 
-def refusal(rule: Filter, state: State, asked: str, charge: Charge) -> BudgetExceededError | ArgumentValueError:
-    """Build the error for a charge that was not admitted; `asked` is its price as typed."""
+def refusal(
+    rule: Filter, state: State, asked: str, charge: Charge, where: str = ""
+) -> BudgetExceededError | ArgumentValueError:
+    """Build the error for a charge that was not admitted; `asked` is its price as typed, `where` what periods cannot pay it."""
     gaussian = charge.epsilon is None
     if isinstance(rule, GDPFilter) and charge.renyi > rule.limit and not (gaussian and not charge.delta):
         return ArgumentValueError(
@@ -30,7 +35,25 @@ def refusal(rule: Filter, state: State, asked: str, charge: Charge) -> BudgetExc
     words = _of_pure if isinstance(rule, PureFilter) else _of_divergences
     nothing = getattr(rule, "currency", "epsilon"), _would_fit([])
     currency, fits = nothing if is_over(rule, state) else words(rule, state, charge)  # type: ignore[arg-type]
-    return BudgetExceededError(asked, spent(rule, state), left(rule, state), currency, fits)
+    return BudgetExceededError(asked, spent(rule, state), left(rule, state), currency, fits, where)
+
+
+def _refused(rule: Filter, poor: dict[int, State], asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
+    """The same for the sums that cannot pay it: the budget's, or those of periods, of which it names the poorest."""
+    order = sorted(poor, key=lambda period: _amounts(poor[period]), reverse=True)
+    where = "" if unit.periods is None else poorest(Periods.from_text(unit.periods), order)
+    return refusal(rule, poor[order[0]], asked, charge, where)
+
+
+def _amounts(state: State) -> tuple[object, ...]:
+    return state.unbounded, state.epsilon, state.renyi, state.delta
+
+
+def poorest(periods: Periods, order: list[int]) -> str:
+    """Which periods cannot pay, the poorest first."""
+    named, more = ", ".join(periods.name(period) for period in order[:MOST_POOR]), len(order) - MOST_POOR
+    others = f" and {more:,} more {periods.word}{'s' * (more > 1)}" if more > 0 else ""
+    return f"{named}{others} cannot pay this; other {periods.word}s have budgets of their own"
 
 
 def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> LedgerError:
@@ -58,7 +81,7 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
     return error
 
 
-ledger.refusals.append(refusal)
+ledger.refusals.append(_refused)
 ledger.differences.append(difference)
 
 

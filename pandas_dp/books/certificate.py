@@ -20,6 +20,7 @@ from pandas_dp.books.certificate_drawings import plot
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import show
+from pandas_dp.facts.periods import Periods
 from pandas_dp.release.base import ROWS_FROM
 from pandas_dp.release.html import visible
 from pandas_dp.release.summary import Shown
@@ -78,7 +79,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     asked = [entry for entry in entries if entry.kind == "query"]
     answers = [account.answers[entry.sequence] for entry in asked if entry.sequence in account.answers]
     hidden, relation = contents.whose(unit)
-    counted, why = contents.theorem(rule)
+    counted, why = contents.theorem(rule, unit)
     facts = [
         ("Unit", hidden),
         ("Neighbouring relation", relation),
@@ -162,6 +163,10 @@ def _books(account: Account) -> str:
     """What is spent and left in every currency."""
     rule, state, unit = account.rule, account.state, account.unit
     budget, spent, left = rule.budget, odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
+    words = [("Spent, in the words of the session", str(spent)), ("Left", str(left) if left.epsilon > 0 else "used up")]
+    told, spent = "Spent and left in every currency in which this budget is counted", getattr(spent, "period", spent)
+    if unit.period:
+        told, words[1] = f"{told}, in the {unit.period} that spent most", ("Left", str(left))
     finite = spent.epsilon.is_finite()
     proved = (Fraction(spent.epsilon) if finite else None, Fraction(left.epsilon), budget.epsilon)
     sums: list[tuple[str, Any, Any, Any]] = [("Epsilon, proved for what was answered", *proved)]
@@ -177,8 +182,6 @@ def _books(account: Account) -> str:
         )
         for name, used, rest, total in sums
     ]
-    told = "Spent and left in every currency in which this budget is counted"
-    words = [("Spent, in the words of the session", str(spent)), ("Left", str(left) if left.epsilon > 0 else "used up")]
     return _table(told, ("Currency", "Spent", "Left", "Total"), rows) + _facts(words)
 
 
@@ -210,6 +213,7 @@ def _groups(account: Account) -> str:
     column = account.unit.column
     thing, of = ("row", "") if column is None else ("unit", f" of {column!r}")
     promised = odometer.promised(account.rule, account.state)
+    of += f" in one {account.unit.period}" * bool(account.unit.period)
     rows = [(f"{k} {thing}{'s' if k > 1 else ''}{of}", odometer.of_group(promised, k)) for k in contents.GROUPS]
     return _table(
         "The promise of the whole budget for a group, such as a household", ("Group", "Promise"), rows, numbers=False
@@ -257,6 +261,9 @@ def _charged(entry: LedgerEntry, account: Account) -> str:
         words.append(f"{getattr(rule, 'currency', 'divergence')} {_amount(charge.renyi)}")
     if charge.delta:
         words.append(f"delta={_amount(charge.delta)}")
+    if charge.periods is not None:
+        named = dict.fromkeys(map(Periods.from_text(account.unit.periods or "").name, charge.periods))
+        words.append(f"to each {account.unit.period} of {' to '.join(named)}")
     return ", ".join(words)
 
 

@@ -19,7 +19,8 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.books import odometer
+from pandas_dp.books import odometer, period_words
+from pandas_dp.books.amounts import Most, state_of
 from pandas_dp.books.views import PART, Answered
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -28,6 +29,7 @@ from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.core.records import plain
 from pandas_dp.errors import LedgerBusyError, LedgerError
 from pandas_dp.facts.numbers import three_digits
+from pandas_dp.facts.periods import Periods
 from pandas_dp.release import summary
 from pandas_dp.release.summary import Shown
 
@@ -41,6 +43,8 @@ LARGE_DELTA = Fraction(1, 1000)  # from it on, one unit in a thousand might be p
 COMPUTED = "The question in the terms of the code, by which it is stored"
 TOLD = ("claim", "carried", "outside", "restored")  # kinds of entries that a reader is warned of
 GROUPS = (1, 2, 5)  # units whose joint promise is told
+# numbers of periods of which it is told what they come to: a day, a week, a year
+PERIODS = {"hour": (24, 168), "day": (7, 365), "week": (4, 52), "month": (3, 12), "year": (2, 10)}
 WORDS = tomllib.loads(files("pandas_dp.books").joinpath("certificate.toml").read_text("utf-8"))
 
 OVER = (
@@ -133,7 +137,7 @@ def _account(ledger: Ledger, name: str, head: str, answered: Answered | None) ->
     unit = PrivacyUnit() if terms is None else terms[1]
     kept = {i: summary.read(text) for i, text in ledger.shown(name).items()}
     answers = {i: told for i, told in kept.items() if told is not None} | (answered.of(name) if answered else {})
-    return Account(name, ledger.rule(name), ledger.state(name), unit, ledger.entries(name), head, answers)
+    return Account(name, ledger.rule(name), state_of(ledger, name), unit, ledger.entries(name), head, answers)
 
 
 def _told(key: str, table: Table) -> tuple[str, str]:
@@ -142,7 +146,7 @@ def _told(key: str, table: Table) -> tuple[str, str]:
     words = "a table without a name" if name == "None" else name
     with suppress(ValueError, SyntaxError):  # a token that is no version is no tuple either
         version: Any = ast.literal_eval(table.token)[2]
-        words += f", version {version}"
+        words += "" if version is None else f", version {version}"
     known = filter(None, [_stated(table.schema), "" if table.rows_public is False else "the number of its rows"])
     return words + (" (vouched)" if lineage == "vouched" else ""), "; ".join(known)
 
@@ -160,6 +164,12 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
     words, unit, rule = WORDS["short"], account.unit, account.rule
     it = "one row" if unit.column is None else f"one {unit.column!r}"
     whose = words["row"] if unit.column is None else words["unit"].format(column=unit.column, rows=unit.rows)
+    state = account.state
+    if isinstance(state, Most):
+        yield from _in_periods(rule, unit, state)
+        it = f"what {it} does in one {unit.period}" if unit.column is not None else it
+        facts = {"column": unit.column, "period": unit.period, "rows": unit.rows, "periods": when(unit)}
+        whose = words["row"] if unit.column is None else words["period"].format(**facts)
     yield "Who is protected", f"{whose} {words[unit.relation.value].format(it=it)}"
     promised = odometer.promised(rule, account.state)
     if promised is None:
@@ -170,12 +180,14 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
             "By how much",
             factor + (" " + words["may_fail"].format(delta=show(promised.delta)) if promised.delta else ""),
         )
-    spent, left = odometer.spent(rule, account.state, unit), odometer.left(rule, account.state, unit, None)
+    spent, left = odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
     count = sum(entry.kind == "query" for entry in account.entries)
     rest = f"epsilon {show(three_digits(Fraction(left.epsilon)))}" if left.epsilon > 0 else "used up"
     finite = spent.epsilon.is_finite()
     paid = f"epsilon {show(three_digits(Fraction(spent.epsilon), ROUND_CEILING))}" if finite else "no finite epsilon"
-    told = words["published"] if count else words["none"]
+    told = words["published" if not unit.period else "published_periods"] if count else words["none"]
+    rest = str(left) if unit.period else rest
+    paid = str(spent) if unit.period else paid
     of = f"{count:,} question{'s' * (count > 1)}"
     yield "What was published", told.format(count=of, spent=paid, total=show(rule.budget.epsilon), left=rest)
     for number, line in enumerate(words["uncovered"]):
@@ -184,10 +196,34 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
         yield "Please read", f"{warned} warning{'s' * (warned > 1)} below"
 
 
-def theorem(rule: Filter) -> tuple[str, str]:
+def _in_periods(rule: Filter, unit: PrivacyUnit, state: Most) -> Iterator[tuple[str, str]]:
+    """What the budget comes to for somebody in several periods, before anything is said of one."""
+    words = WORDS["short"]["somebody"]
+    if unit.column is None:
+        yield words["who"].format(unit="person"), words["rows"].format(period=unit.period)
+        return
+    many = f"{len(state.periods):,} {unit.period}{'s' * (len(state.periods) != 1)} asked so far"
+    promised = [f"{k:,}: {period_words.promise(rule.budget, unit, k, state.widest)}" for k in PERIODS[unit.period]]
+    spent = odometer.spent(rule, state, unit).partition(";")[0]
+    told = words["unit"].format(
+        period=unit.period, column=unit.column, many=many, spent=spent, promised="; ".join(promised)
+    )
+    yield words["who"].format(unit=repr(unit.column)), told
+
+
+def when(unit: PrivacyUnit) -> str:
+    """What the periods of a budget are: ``days of Europe/Berlin by 'visited_at'``."""
+    return "" if unit.periods is None else str(Periods.from_text(unit.periods))
+
+
+def theorem(rule: Filter, unit: PrivacyUnit) -> tuple[str, str]:
     """Return how a budget counts and the theorem by which its total holds."""
     words = WORDS["theorem"][rule.budget.accountant]
-    return words["counted"], words["why"].format(order=f"{float(rule.order or 0):.6g}", **WORDS["often"])
+    counted, why = words["counted"], words["why"].format(order=f"{float(rule.order or 0):.6g}", **WORDS["often"])
+    if unit.period:
+        said = WORDS["theorem"]["periods"]
+        counted, why = said["counted"].format(counted=counted, period=unit.period), f"{why} {said['why']}"
+    return counted, why
 
 
 def whose(unit: PrivacyUnit) -> tuple[str, str]:
@@ -199,6 +235,9 @@ def whose(unit: PrivacyUnit) -> tuple[str, str]:
         hidden = f"all rows with one {thing}; at most {unit.rows:,} of them count"
         if (unit.groups, unit.rows_per_group) != (unit.rows, unit.rows):
             hidden += f", in at most {unit.groups:,} groups of one answer and at most {unit.rows_per_group:,} in each"
+    if unit.period:
+        hidden += f", and this in one {unit.period}, each by itself ({when(unit)})"
+        thing = "row" if unit.column is None else f"{thing} in one {unit.period}"
     change = f"one of them has one more {thing}"
     if not unit.add_remove:
         change = f"the content of one {thing} differs"
@@ -255,6 +294,8 @@ def assumptions(rule: Filter, unit: PrivacyUnit) -> Iterator[str]:
         yield words["delta"].format(limit=int(1 / delta))
     if unit.column is not None:
         yield words["unit"].format(column=unit.column)
+    if unit.periods is not None:
+        yield words["periods"].format(time=Periods.from_text(unit.periods).time, period=unit.period)
     yield from words["always"]
 
 

@@ -16,8 +16,10 @@ from importlib.metadata import version
 from typing import Any
 
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books import odometer, statement
+from pandas_dp.books import odometer, period_words, statement
+from pandas_dp.books.amounts import Most
 from pandas_dp.books.certificate_contents import WORDS, Certificate
+from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 
 TEXT, TEXTS = "text", "list of texts"
@@ -137,11 +139,20 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
     if promised is None:
         raise ArgumentValueError(f"this budget promises {odometer.NOTHING}, which is no entry of the registry")
     hidden, neighbours = contents.whose(unit)
-    counted, why = contents.theorem(rule)
+    counted, why = contents.theorem(rule, unit)
     questions = sum(e.kind == "query" for e in account.entries)
     basic = ("name", "data_curators", "intended_use", "data_product_type", "data_product_region", "description")
     words = WORDS["statement"]
-    parameters = {"epsilon": promised.epsilon} | ({"delta": promised.delta} if promised.delta else {})
+    epsilon, delta = promised.epsilon, promised.delta
+    if isinstance(account.state, Most):  # the registry would take the total of one period for that of a person
+        found = period_words.somebody(rule, account.state, unit)
+        if unit.column is None or found is None:
+            raise ArgumentValueError(
+                f"for one {unit.column or 'person'!r} in every {unit.period} asked this budget has no bound, which is no entry "
+                "of the registry: session.report('statement.json') says all there is to say"
+            )
+        epsilon, delta = found
+    parameters = {"epsilon": epsilon} | ({"delta": delta} if delta else {})
     warned = [full for _, full in contents.warnings(rule, unit, account.entries, list(account.answers.values()))]
     used = statement.mechanisms(account) or ["none yet"]
     made_of: dict[str, Any] = {
@@ -156,7 +167,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
                 "unprotected_quantities": _listed(statement.unprotected(account, made)),
             },
             "privacy_loss": {
-                "privacy_unit": "Row" if unit.column is None else f"All rows of one {unit.column!r}",
+                "privacy_unit": "Row" if unit.column is None else f"All rows of one {unit.column!r}{_in_one(unit)}",
                 "privacy_unit_details": f"Protected is {hidden}. {neighbours}.",
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": f"{odometer.promise(rule, unit, account.state)}. {questions:,} questions so far; "
@@ -188,6 +199,10 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
         },
     }
     return "\n".join(_yaml(made_of)) + "\n"
+
+
+def _in_one(unit: PrivacyUnit) -> str:
+    return f" in one {unit.period}; the parameters are those of all {unit.period}s asked" if unit.period else ""
 
 
 def _said(about: Mapping[str, Any], field: str) -> list[str]:

@@ -2,103 +2,60 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.books import budget_words
+from pandas_dp.books import budget_words, period_words
+from pandas_dp.books.amounts import Most, proved, told_as
+from pandas_dp.books.amounts import Odometer as Odometer
+from pandas_dp.books.amounts import gaussian_epsilon as gaussian_epsilon
+from pandas_dp.books.amounts import group_delta as group_delta
+from pandas_dp.books.amounts import zcdp_epsilon as zcdp_epsilon
 from pandas_dp.books.budget_words import is_over as is_over
+from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import (
     Filter,
     GDPFilter,
     HybridFilter,
     PureFilter,
-    RenyiFilter,
-    ZCDPFilter,
-    best_order,
-    renyi_limit,
 )
 from pandas_dp.core.ledger import LedgerEntry
-from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.numbers import positive_epsilon, say, small_delta, three_digits
 from pandas_dp.release.text import COUNTED
 
-PLACES = 12  # decimals of an epsilon, and digits of a delta
 NOTHING = "nothing: more was put on record than this budget can count"
 SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has none"
-DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
-FAR = Fraction(10**6)  # an epsilon of which the divergence of any order is positive
-MOST_DIGITS = 400  # of either, a delta of the smallest float included
-
-
-class Odometer(str):
-    """A text that says what is spent or left in every currency, and carries the two that have the same meaning everywhere.
-
-    Attributes
-    ----------
-    epsilon, delta : Decimal
-        Of what is spent: what the answers so far come to, above the total only where answers from before the budget was opened,
-        or since a back-up was made, were charged to it; infinite where these have no finite epsilon. Where the budget counts
-        divergences that is the smaller of their sum, converted, and of the sum of the epsilons. Of what is left: the total
-        without that, at least 0. Rounded at the 12th decimal, deltas at the 12th digit of the total one, spent ones up, left
-        ones down.
-    guarantee : str
-        What the budget promises: its total, whatever is asked in which order. The amounts are for display.
-
-    Examples
-    --------
-    >>> import pandas as pd, pandas_dp
-    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-    >>> session = df.dp.protect(epsilon=3, name="odometer example")
-    >>> _ = df.dp(epsilon=0.1).count(), df.dp(epsilon=0.2).count("age")
-    >>> session.spent, session.spent.epsilon, session.left.epsilon
-    ('epsilon=0.3', Decimal('0.3'), Decimal('2.7'))
-    >>> session.left.guarantee
-    'all answers together: epsilon=3, for one row more or less, even if questions depend on earlier answers'
-    """
-
-    __slots__ = ("delta", "epsilon", "guarantee")
-    epsilon: Decimal
-    delta: Decimal
-    guarantee: str
-
-    def __new__(cls, text: str, epsilon: Decimal, delta: Decimal, guarantee: str) -> Odometer:
-        """Attach the amounts to the text."""
-        self = super().__new__(cls, text)
-        self.epsilon, self.delta, self.guarantee = epsilon, delta, guarantee
-        return self
-
-    def __getnewargs__(self) -> tuple[str, Decimal, Decimal, str]:  # type: ignore[override]
-        """Let pickle and copy keep the amounts."""
-        return str(self), self.epsilon, self.delta, self.guarantee
 
 
 def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = None) -> Odometer:
     """Say what is spent; where divergences are counted, first the epsilon that all answers come to.
 
-    Where all prices were rhos, with this sum, that is converted at the order that proves most.
+    Where all prices were rhos, with this sum, that is converted at the order that proves most. Of a budget for each period,
+    first what it comes to for somebody who is in all of them, see `period_words`.
     """
-    epsilon, delta = _proved(rule, state, rho)
+    if isinstance(state, Most):
+        return period_words.spent(rule, state, unit, spent(rule, state.plain, unit))
+    epsilon, delta = proved(rule, state, rho)
     over = f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else ""
     words = budget_words.spent(rule, state) + over
     if not isinstance(rule, PureFilter):
         together = "no finite epsilon" if epsilon is None else f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
-    return _told(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
+    return told_as(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
 
 
 def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str | None) -> str:
     """The call that puts a frame on a budget that is open, with the terms that it has, and how much of it is spent."""
     budget, whole = rule.budget, unit.rows
     plan = {show(price): count for price, count in budget.plan}
-    near = path and os.path.relpath(path)
-    terms = {
+    near, told = path and os.path.relpath(path), records.typed(unit)
+    terms: dict[str, str] = {
         "epsilon": show(budget.epsilon),
         "delta": show(budget.delta) if budget.delta else "",
         "unit": repr(unit.column) if unit.column else "",
@@ -106,6 +63,7 @@ def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str 
         "max_groups": str(unit.groups) if unit.groups != whole else "",
         "max_rows_per_group": str(unit.rows_per_group) if unit.rows_per_group != whole else "",
         "neighbors": "" if unit.add_remove else "'replace_one'",
+        **{term: told[term] for term in ("period", "time", "zone") if term in told},
         "accountant": "" if plan or budget == Budget.of(budget.epsilon, budget.delta) else repr(budget.accountant),
         "delta_reserved": "" if budget.delta_reserved in (0, budget.delta / 10) else show(budget.delta_reserved),
         "plan": f"{{{', '.join(f'{price}: {count}' for price, count in plan.items())}}}" if plan else "",
@@ -113,14 +71,15 @@ def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str 
         "name": "" if name == "data" else repr(name),
     }
     typed = ", ".join(f"{term}={text}" for term, text in terms.items() if text)
-    epsilon = _proved(rule, state)[0]
+    epsilon = proved(rule, state)[0]
     known = "all" if epsilon is None else show(three_digits(epsilon, ROUND_CEILING))
-    return f"df.dp.protect({typed})  # continues: {known} of {show(budget.epsilon)} spent"
+    where = f" in the {unit.period} that spent most" * bool(unit.period)
+    return f"df.dp.protect({typed})  # continues: {known} of {show(budget.epsilon)} spent{where}"
 
 
 def promised(rule: Filter, state: State) -> Budget | None:
     """The total, or what was spent where that is more; None where what was put on record has no finite epsilon and delta."""
-    epsilon = _proved(rule, state)[0]
+    epsilon = proved(rule, state)[0]
     if not is_over(rule, state):
         return rule.budget
     return None if epsilon is None else replace(rule.budget, epsilon=epsilon)
@@ -128,11 +87,15 @@ def promised(rule: Filter, state: State) -> Budget | None:
 
 def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, PrivacyLoss] | None) -> Odometer:
     """Say what is left, and where divergences are counted, how many calls like one that is."""
-    epsilon, delta = _proved(rule, state)
+    if isinstance(state, Most):
+        return period_words.PeriodLeft.of(state, unit, lambda one: left(rule, one, unit, like))
+    epsilon, delta = proved(rule, state)
     over = is_over(rule, state)  # what is left is a part of the total, and there is none
     rest = Fraction(0) if over or epsilon is None else max(rule.budget.epsilon - epsilon, Fraction(0))
     slack = Fraction(0) if over else rule.budget.delta - delta
-    return _told(left_text(rule, state, like), rest, slack, ROUND_FLOOR, promise(rule, unit, state), rule.budget.delta)
+    return told_as(
+        left_text(rule, state, like), rest, slack, ROUND_FLOOR, promise(rule, unit, state), rule.budget.delta
+    )
 
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
@@ -145,92 +108,9 @@ def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
         total += f", delta={show(rule.budget.delta)}"
     whose = "row" if unit.column is None else f"unit of {unit.column!r}"
     change = "more or less" if unit.add_remove else "with other content"
+    if unit.period:
+        change += f" in one {unit.period}, more for one in several {unit.period}s"
     return f"all answers together: {total}, for one {whose} {change}, even if questions depend on earlier answers"
-
-
-def _proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fraction | None, Fraction]:
-    """The least epsilon that holds for what was answered by sum or by divergence, and its delta.
-
-    It is at most the total, but where more was charged than that: then the epsilons of all charges add up. Where one
-    has none, or uses up more delta than the budget has, nothing holds, and the epsilon is None.
-    """
-    budget = rule.budget
-    total = budget.epsilon, budget.delta
-    if is_over(rule, state):
-        uncounted = state.unbounded or state.delta > (0 if isinstance(rule, PureFilter) else budget.delta_reserved)
-        return (None, Fraction(1)) if uncounted else (state.epsilon, state.delta)
-    summed = (state.epsilon, state.delta) if not state.unbounded else total
-    if isinstance(rule, PureFilter):
-        return min(summed, total)
-    slack = budget.delta - budget.delta_reserved  # what the conversion takes
-    known = state.renyi if isinstance(rule, ZCDPFilter) else rho
-    found = [max(_converted(rule, state, slack), Fraction(0))] + ([] if known is None else [zcdp_epsilon(known, slack)])
-    return min(summed, total, (min(found), slack + state.delta))
-
-
-def _converted(rule: RenyiFilter, state: State, slack: Fraction) -> Fraction:
-    """Epsilon of the divergence so far, rounded up.
-
-    At one order it differs from the total by as much as the divergence from its limit, which was rounded down: see
-    `renyi_limit`. For sums of mu^2 it is the exact curve of one Gaussian mechanism, by bisection.
-    """
-    rest = rule.limit - state.renyi
-    if not isinstance(rule, GDPFilter):
-        return rule.budget.epsilon - rest * (rule.order if isinstance(rule, ZCDPFilter) else 1)
-    return gaussian_epsilon(math.sqrt(state.renyi) * (1 + 1e-9), slack)
-
-
-def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon that rho of zero-concentrated differential privacy keeps with a delta, about the least; rounded up.
-
-    Every order proves one; the order decides how small it is.
-
-    Examples
-    --------
-    >>> round(float(zcdp_epsilon(Fraction(1, 100), Fraction("9e-7"))), 3)
-    0.625
-    """
-    if not rho:
-        return Fraction(0)
-    found = Fraction(float(rho) + 2 * math.sqrt(float(rho) * -math.log(delta)))
-    for _ in range(3):  # the best order follows from the epsilon, which follows from the order
-        order = best_order(found, delta)
-        found = min(found, order * rho + FAR - renyi_limit(FAR, delta, order))
-    return max(order * rho + FAR - renyi_limit(FAR, delta, order), Fraction(0))
-
-
-def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:
-    """Least epsilon at which one Gaussian mechanism of this mu keeps a delta, rounded up, by bisection."""
-    goal = float(delta) * (1 - 1e-5)  # the cancellation in tiny epsilons costs less than this
-    if not mu or gaussian_delta(0.0, mu) <= goal:
-        return Fraction(0)
-    low, high = 0.0, 1.0
-    while gaussian_delta(high, mu) > goal:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(middle, mu) > goal else (low, middle)
-    return Fraction(high)
-
-
-def _told(
-    text: str, epsilon: Fraction | None, delta: Fraction, rounding: str, guarantee: str, total: Fraction
-) -> Odometer:
-    """A text with both amounts.
-
-    Of delta there are so many decimals that the total has 12 digits: of 12 decimals a small one would be many times itself.
-    """
-    places = PLACES - math.floor(math.log10(total)) if total else PLACES
-    amount = Decimal("Infinity") if epsilon is None else _decimal(epsilon, rounding)
-    return Odometer(text, amount, _decimal(delta, rounding, places), guarantee)
-
-
-def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:
-    """A rational with at most so many decimals, rounded in the direction that promises less."""
-    scaled = x * 10**places
-    whole = math.ceil(scaled) if rounding == ROUND_CEILING else math.floor(scaled)
-    # of text, and with digits enough: what the caller's decimal context says rounds nothing here
-    return Context(prec=MOST_DIGITS).normalize(Decimal(f"{whole}e{-places}")) if whole else Decimal(0)
 
 
 def more_calls(rule: Filter, state: State, loss: PrivacyLoss) -> int:
@@ -346,7 +226,9 @@ def group_text(budget: Budget | None, unit: PrivacyUnit, size: int) -> str:
     >>> group_text(Budget.of(1), PrivacyUnit(), 3)
     'any 3 rows together: epsilon=3'
     """
-    who = "rows" if unit.column is None else f"units of {unit.column!r}"
+    who = ("rows" if unit.column is None else f"units of {unit.column!r}") + f" in one {unit.period}" * bool(
+        unit.period
+    )
     return f"any {size:,} {who} together: {of_group(budget, size)}"
 
 
@@ -362,16 +244,3 @@ def of_group(budget: Budget | None, size: int) -> str:
     if shown >= 1:
         return f"too many for this budget to protect together: delta would be 1 at epsilon={show(epsilon)}"
     return f"epsilon={show(epsilon)}, delta={show(Fraction(shown))}"
-
-
-def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
-    """Delta of k units of which each has these terms, rounded up: delta (e^(k epsilon) - 1) / (e^epsilon - 1), at most 1."""
-    if size == 1 or not delta:
-        return delta
-    if size * epsilon >= MOST:
-        return Fraction(1)
-    with localcontext(DIGITS):
-        e, one = (Decimal(x.numerator) / x.denominator for x in (epsilon, delta))
-        # of sixty digits a small epsilon cancels a few: 1e-30 more covers every rounding
-        grown = one * ((size * e).exp() - 1) / (e.exp() - 1) * (1 + Decimal("1e-30"))
-    return min(Fraction(grown), Fraction(1))

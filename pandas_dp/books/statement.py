@@ -14,7 +14,8 @@ from importlib.metadata import version
 from typing import Any
 
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books import odometer
+from pandas_dp.books import odometer, period_words
+from pandas_dp.books.amounts import Most
 from pandas_dp.books.certificate_contents import WORDS, Account, Certificate
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.release.summary import Shown
@@ -57,7 +58,7 @@ def _software() -> dict[str, str]:
 def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]:
     rule, unit, state, entries = account.rule, account.unit, account.state, account.entries
     hidden, neighbours = contents.whose(unit)
-    counted, why = contents.theorem(rule)
+    counted, why = contents.theorem(rule, unit)
     spent, budget = odometer.spent(rule, state, unit), rule.budget
     answers = list(account.answers.values())
     over = odometer.is_over(rule, state)
@@ -66,8 +67,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
         "part_of": account.whole,
         "promise": odometer.promise(rule, unit, state),
         "total": {
-            "epsilon": str(budget.epsilon),
-            "delta": str(budget.delta),
+            **_of_one(account, {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}),
             "plan": [[str(price), count] for price, count in budget.plan],
             "holds": not over,
         },
@@ -83,6 +83,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
             "groups": unit.groups,
             "rows_per_group": unit.rows_per_group,
             "relation": unit.relation.value,
+            **({"period": unit.period, "periods": contents.when(unit)} if unit.period else {}),
             "words": hidden,
             "neighbours": neighbours,
         },
@@ -119,6 +120,17 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
             "verify": f"pandas-dp ledger verify {shlex.quote(made.ledger)}" if made.ledger else None,
         },
     }
+
+
+def _of_one(account: Account, total: dict[str, str]) -> dict[str, Any]:
+    """The total; of a budget for each period beside what all that were asked come to for one unit, lest it pass for that."""
+    state, unit = account.state, account.unit
+    if not isinstance(state, Most):
+        return total
+    found = period_words.somebody(account.rule, state, unit) if unit.column is not None else None
+    person = None if found is None else {"epsilon": str(found[0]), "delta": str(found[1])}
+    asked = {"period": unit.period, "periods_asked": len(state.periods)}
+    return {"per_period": total, **asked, "person": person or "no bound"}
 
 
 def _sums(account: Account) -> dict[str, Fraction]:

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 import math
 import os
 from fractions import Fraction
+from functools import partial
 
 from pandas_dp.books import odometer
+from pandas_dp.books.amounts import Most, state_of
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter, PureFilter
 from pandas_dp.core.ledger import LedgerEntry
+from pandas_dp.core.period_sums import spread
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import charged_state
 from pandas_dp.release.html import bar_html
@@ -166,10 +169,10 @@ def session_text(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
 
 def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tuple[str, str]]:
     """What is spent and left, and where divergences are counted, by which sums."""
-    rule, state = ledger.rule(name), ledger.state(name)
+    rule, state = ledger.rule(name), state_of(ledger, name)
     spent, _, used = odometer.spent(rule, state, unit).partition(COUNTED)
     left, _, rest = odometer.left(rule, state, unit, last).partition(COUNTED)
-    if last is not None and isinstance(rule, PureFilter):  # the others say it in their own words
+    if last is not None and isinstance(rule, PureFilter) and not unit.period:  # the others say it in their own words
         more = odometer.more_calls(rule, state, last[1])
         left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}" if more else ""
     if not rule.budget.plan and not odometer.is_over(rule, state):  # a plan says of how many calls
@@ -192,8 +195,10 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
     standing : str
         What else is to be said of the session, such as ``"closed"``; may be empty.
     """
-    rule, state = ledger.rule(name), ledger.state(name)
-    share = Fraction(odometer.spent(rule, state, unit).epsilon) / rule.budget.epsilon
+    rule, state = ledger.rule(name), state_of(ledger, name)
+    spent = odometer.spent(rule, state, unit)
+    share = Fraction(getattr(spent, "period", spent).epsilon) / rule.budget.epsilon
+    where = f" in the {unit.period} that spent most" * bool(unit.period)
     books = _books(ledger, name, unit, last)
     lines = "<br>".join(escape(f"{what} {text}") for what, text in books[:2])
     theory = "<br>".join(escape(f"{what}: {text}") for what, text in books[2:])
@@ -211,7 +216,7 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
     return (
         f"<div><strong>privacy budget {escape(repr(name))}</strong> "
         f"<span style='{MUTED}'>{f'{standing}, ' if standing else ''}protects {escape(protected(unit))}</span>"
-        f"{bar_html(float(share), f'{math.ceil(100 * share)} % of the epsilon is spent')}"
+        f"{bar_html(float(share), f'{math.ceil(100 * share)} % of the epsilon is spent' + where)}"
         f"<div>{lines}</div><div style='{MUTED}'>{theory}</div>{table if answers else ''}"
         f"<div style='{MUTED}'>ledger {escape(_place(ledger))}</div></div>"
     )
@@ -249,14 +254,19 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
     ax = load_pyplot().subplots()[1] if ax is None else axes_of(ax, 1, ONE)[0]
     charges = [entry.charge for entry in entries if entry.charge is not None]
     every, state, total = len(charges) // MOST_POINTS + 1, State.zero(), float(rule.budget.epsilon)
-    places, amounts = [0], [0.0]
+    places, amounts, start, states = [0], [0.0], State.zero(), dict[int, State]()  # of periods that which spent most
     for number, charge in enumerate(charges, 1):
         if charge.epsilon and not charge.renyi and not isinstance(rule, PureFilter):  # asked before a delta was added
             charge = rule.charge(PrivacyLoss.pure(charge.epsilon))
-        state = charged_state(rule, state, charge)
+        if charge.periods is not None:
+            start = spread(states, start, charge, partial(charged_state, rule))
+            state = Most.of(start, states, 1)
+        else:
+            state = charged_state(rule, state, charge)
         if number % every == 0 or number == len(charges):
             places.append(number)
-            amounts.append(float(odometer.spent(rule, state, unit).epsilon))
+            told = odometer.spent(rule, state, unit)
+            amounts.append(float(getattr(told, "period", told).epsilon))
     ax.step(places, amounts, where="post", label="spent")
     ax.axhline(total, linestyle="--", color=ax.xaxis.label.get_color(), linewidth=1, label="total")
     ax.set(xlabel="answers", ylabel="epsilon", ylim=(0, 1.05 * total))

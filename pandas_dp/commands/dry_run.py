@@ -5,13 +5,15 @@ For all inputs: no row is read, and nothing is written to a ledger that exists; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import pandas as pd
 
 from pandas_dp.aggregates.base import SAY
 from pandas_dp.books import budget_words, odometer
+from pandas_dp.books.amounts import state_of
 from pandas_dp.commands.plans import BudgetTerms, existing_ledger, fitting
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -94,7 +96,13 @@ def typed(text: str) -> str:
 
 
 def rehearse(
-    terms: BudgetTerms, frame: pd.DataFrame, schema: Schema, where: Where, questions: Questions, rows: int | None = None
+    terms: BudgetTerms,
+    frame: pd.DataFrame,
+    schema: Schema,
+    where: Where,
+    questions: Questions,
+    rows: int | None = None,
+    period: Sequence[str] = (),
 ) -> Rehearsal:
     """Look at questions in their order.
 
@@ -110,6 +118,8 @@ def rehearse(
         Names and queries for the protected columns.
     rows : int, optional
         About how many rows count, from outside the data: the expected error of means depends on it.
+    period : sequence of str
+        The first and the last period that the questions are about, or one, where the budget is for each.
 
     Raises
     ------
@@ -125,8 +135,11 @@ def rehearse(
     session = Session(ledger, terms.name, terms.unit)
     session._tables.attach(session, frame, schema, table, version)
     try:
-        previews = [(name, query, preview_of(name, query, frame, rows)) for name, query in questions(frame)]
-        rule, state = ledger.rule(terms.name), ledger.state(terms.name)
+        asked = cast("Any", frame).dp.period(*period) if period else frame
+        previews = [(name, query, preview_of(name, query, asked, rows)) for name, query in questions(asked)]
+        span = next((preview.charge.periods for _, _, preview in previews if preview.charge.periods), None)
+        rule, state = ledger.rule(terms.name), state_of(ledger, terms.name, span)
+        state = getattr(state, "plain", state)
         foreseen, after = _in_turn(rule, state, previews)
         return Rehearsal(
             tuple(foreseen),

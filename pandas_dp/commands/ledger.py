@@ -10,9 +10,12 @@ from dataclasses import asdict
 from typing import Any
 
 from pandas_dp.books import budget_words, odometer
+from pandas_dp.books.amounts import state_of
 from pandas_dp.books.report import report
 from pandas_dp.books.views import PART
 from pandas_dp.commands.exits import DONE
+from pandas_dp.core.budget import State
+from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.ledger_reading import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
@@ -110,17 +113,23 @@ def run(options: argparse.Namespace) -> int:
 
 def _shown(ledger: Ledger) -> Iterator[str]:
     for name in ledger.heads():
-        rule, state, (_, unit) = ledger.rule(name), ledger.state(name), ledger.budget(name) or (None, PrivacyUnit())
+        rule, state, (_, unit) = ledger.rule(name), state_of(ledger, name), ledger.budget(name) or (None, PrivacyUnit())
         entries = ledger.entries(name)
         yield f"{name}: protects {protected(unit)}"
         yield f"  promise  {odometer.promise(rule, unit, state)}"
-        yield f"  spent    {budget_words.spent(rule, state)}"
-        yield f"  left     {budget_words.left(rule, state)}"
-        yield f"  spent    {budget_words.spent(rule, state)}"
-        yield f"  left     {budget_words.left(rule, state)}"
+        spent, left = _sums(rule, state, unit)
+        yield f"  spent    {spent}"
+        yield f"  left     {left}"
         if count := len(unanswered(ledger, name)):
             yield f"  lost     {UNANSWERED.format(count=count)}"
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
+
+
+def _sums(rule: Filter, state: State, unit: PrivacyUnit) -> tuple[str, str]:
+    """What is spent and left; of a budget for each period first by somebody who is in all of them."""
+    if unit.period:
+        return odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
+    return budget_words.spent(rule, state), budget_words.left(rule, state)
 
 
 def unanswered(ledger: Ledger, name: str) -> list[LedgerEntry]:
@@ -144,8 +153,8 @@ def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
     budget = odometer.extended(old, to, to_delta, options.reason, ledger.entries(name), PART in name)
     if budget != old:
         ledger.amend(name, budget, unit, f"extend: {options.reason}")
-    rule, state = ledger.rule(name), ledger.state(name)
-    spent, left = budget_words.spent(rule, state), budget_words.left(rule, state)
+    rule, state = ledger.rule(name), state_of(ledger, name)
+    spent, left = _sums(rule, state, unit)
     return f"{name}: {odometer.promise(rule, unit, state)}; spent {spent}; left {left}"
 
 

@@ -35,7 +35,7 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -51,11 +51,12 @@ from pandas_dp.queries import json_values
 from pandas_dp.queries.plan import MOST_QUERIES, plan
 from pandas_dp.queries.query import DEFAULTS, Query
 from pandas_dp.queries.texts import asked, read_query
-from pandas_dp.session import opening
+from pandas_dp.session import opening, periods
 from pandas_dp.session.session import PART, Session
 
 UNIT = ("unit", "max_rows", "max_groups", "max_rows_per_group")
-TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "neighbors", *UNIT)
+WHEN = ("period", "time", "zone")
+TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "neighbors", *UNIT, *WHEN)
 EXAMPLE = 'name = "visits", epsilon = 3, unit = "patient_id", max_rows = 10'
 
 
@@ -68,11 +69,15 @@ class BudgetTerms:
     name : str
     budget : Budget
     unit : PrivacyUnit
+        Without its periods until the columns are known, see `for_table`.
+    when : tuple
+        What was said of periods: period, time and zone.
     """
 
     name: str
     budget: Budget
     unit: PrivacyUnit
+    when: tuple[Any, ...] = (None, None, None)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> BudgetTerms:
@@ -96,7 +101,22 @@ class BudgetTerms:
         budget = opening.total(
             given["epsilon"], given.get("delta", 0), given.get("delta_reserved"), given.get("accountant", "auto")
         )
-        return cls(name, budget, unit)
+        return cls(name, budget, unit, tuple(given.get(term) for term in WHEN))
+
+    def for_table(self, frame: pd.DataFrame, ledger: str | None) -> BudgetTerms:
+        """The same with what the period of a row is, as a ledger has it on record, for a table of these columns.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
+        period, time, zone = self.when
+        made = periods.opened(frame, period, time, zone, self.unit.relation)
+        if made is None:
+            return self
+        books = existing_ledger(ledger)
+        known = None if books is None else books.budget(self.name)
+        return replace(self, unit=periods.as_on_record(replace(self.unit, periods=made.text()), known))
 
     @classmethod
     def recorded(cls, ledger: Ledger, name: str) -> BudgetTerms | None:

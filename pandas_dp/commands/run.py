@@ -6,10 +6,10 @@ import argparse
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from textwrap import indent
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -20,9 +20,10 @@ from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, told
 from pandas_dp.commands.ledger import UNANSWERED, unanswered
 from pandas_dp.commands.one_job import one_job
-from pandas_dp.commands.plans import PipelinePlan, check_text
+from pandas_dp.commands.plans import BudgetTerms, PipelinePlan, check_text
 from pandas_dp.commands.stopping import finishing
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
+from pandas_dp.facts.periods import EXAMPLES, Periods
 from pandas_dp.facts.progress import shown
 from pandas_dp.release.base import Release
 from pandas_dp.session.session import Session
@@ -49,6 +50,13 @@ def add(commands: Any) -> None:
     run.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
     run.add_argument("--out", metavar="DIR", help="directory of the answers")
     run.add_argument("--version", help="public name of this content, instead of the plan's")
+    run.add_argument(
+        "--period",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="which day, or from which to which, of a budget for each: 2026-11-28; never taken from the rows",
+    )
     run.add_argument("--format", choices=FORMATS, default="csv", help="tables beside the JSON files (default: csv)")
     run.add_argument("--dry-run", action="store_true", help="only show costs and errors: reads no row, charges nothing")
     run.add_argument("--rows", type=int, help="about how many rows there are, for the errors that --dry-run shows")
@@ -68,30 +76,46 @@ def run(options: argparse.Namespace) -> int:
         for name, example in (("ledger", "visits.dpledger"), ("out", "answers")):
             if not getattr(options, name):
                 raise ArgumentTypeError(f"run needs --{name} {example}, or --dry-run: {LINE}")
-        if version is None:
+        if version is None and plan.terms.when[0] is None:
             raise ArgumentTypeError(
                 "the content needs a version, so that a job that is started again pays nothing: [table] version = "
                 f'"2026-11-28" in the plan, or {LINE}'
             )
     where, written = (options.ledger, plan.table, version), csv_form.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, plan.schema, written)
+    terms = plan.terms.for_table(empty, options.ledger)
+    _check_period(terms, options.period)
     with data_files.dtypes_told(options.data, "[schema.{}] and below it"):
-        seen = rehearse(plan.terms, empty, plan.schema, where, plan.priced, options.rows)
+        seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period)
     if options.dry_run:
         print("\n".join(seen.lines()))
         return DONE if seen.paid else DRY
     package = f"pandas_dp {__version__}"
-    facts = {"budget": plan.terms.name, "table": plan.table, "version": str(version), "package": package}
-    with one_job(options.ledger, plan.table, str(version)):
+    asked = " to ".join(filter(None, [str(version or ""), *options.period]))  # what the answers are about
+    facts = {"budget": terms.name, "table": plan.table, "version": asked, "package": package}
+    with one_job(options.ledger, plan.table, asked):
         files = AnswerFiles(options.out, options.format, facts)
         files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
         with shown("reads the table"):
             frame = data_files.same_frame(options.data, plan.schema, empty, written)
-        session = plan.terms.protect(frame, plan.schema, *where)
+        session = terms.protect(frame, plan.schema, *where)
+        frame = cast("Any", frame).dp.period(*options.period) if options.period else frame
         files.set_aside([question.name for question in seen.questions])
         progress = sys.stderr.isatty() if options.progress is None else options.progress
         with finishing() as stopped:
             return _in_order(seen, frame, session, files, progress, stopped)
+
+
+def _check_period(terms: BudgetTerms, period: Sequence[str]) -> None:
+    """Refuse a job that does not say which periods it is about where its budget is for each, or says it elsewhere."""
+    if not period and terms.unit.periods is not None:
+        example = EXAMPLES[Periods.from_text(terms.unit.periods).period]
+        one = terms.unit.period
+        raise ArgumentTypeError(f"this budget is per {one}: say which {one}s count: --period {example}")
+    if period and terms.unit.periods is None:
+        raise ArgumentTypeError('--period needs a budget for each: [budget] period = "D", time = "visited_at"')
+    if len(period) > 2:
+        raise ArgumentValueError("--period takes one period, or the first and the last: --period 2026-11-01 2026-11-30")
 
 
 def _in_order(

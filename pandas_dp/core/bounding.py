@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_dp.core.measurement import View
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.randomness import Fill, random_bytes, random_words
 from pandas_dp.core.samplers.scalar import uniform_below
@@ -24,6 +25,24 @@ def different(values: Codes) -> Codes:
     first = np.ones(values.size, dtype=bool)
     first[1:] = values[1:] != values[:-1]
     return values[first]
+
+
+def owners(view: View, unit: PrivacyUnit) -> tuple[Codes, int]:
+    """Whose each row is (-1: nobody's, it does not count), and how many owners there are.
+
+    An owner is a unit, or where the unit has periods a pair of a unit and a period: what holds for the rows of one owner then
+    holds for those of one pair, drawn for each pair by itself. A row without a unit, or in no period, has no owner.
+    """
+    units, count = view.units(unit.column or "")
+    if unit.periods is None:
+        return units, count
+    periods, many = view.periods(unit.periods)
+    known = (units >= 0) & (periods >= 0)
+    if many <= 1:
+        return np.where(known, units, -1), count
+    pairs, place = np.unique(np.where(known, units * many + periods, -1), return_inverse=True)
+    nobody = int(pairs.size > 0 and pairs[0] < 0)
+    return place.astype(np.int64) - nobody, pairs.size - nobody
 
 
 def keep_at_most(owner: Codes, owners: int, most: int, fill: Fill = random_bytes) -> NDArray[np.intp]:

@@ -22,11 +22,14 @@ class Charge:
     noise) and the divergence that the filter sums at most `renyi`, both for the same event: the Renyi divergence of its
     order, or rho (that of all orders, each divided by the order), or for Gaussian noise mu^2 = 2 rho. The pure filter
     counts none and leaves it 0.
+
+    `periods` are the first and the last of those that pay it, each in full, where a budget has sums for each period.
     """
 
     epsilon: Fraction | None
     renyi: Fraction
     delta: Fraction
+    periods: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         least = 0 if self.epsilon is None else self.epsilon.numerator
@@ -35,13 +38,15 @@ class Charge:
 
     def to_text(self) -> str:
         """Write it exactly, for the ledger."""
-        return f"{'inf' if self.epsilon is None else self.epsilon} {self.renyi} {self.delta}"
+        amounts = "inf" if self.epsilon is None else self.epsilon, self.renyi, self.delta
+        return " ".join(map(str, (*amounts, *(self.periods or ()))))
 
     @classmethod
     def from_text(cls, text: str) -> Charge:
         """Read what `to_text` wrote."""
-        epsilon, renyi, delta = text.split(" ")
-        return cls(None if epsilon == "inf" else Fraction(epsilon), Fraction(renyi), Fraction(delta))
+        epsilon, renyi, delta, *periods = text.split(" ")
+        amounts = None if epsilon == "inf" else Fraction(epsilon), Fraction(renyi), Fraction(delta)
+        return cls(*amounts, (int(periods[0]), int(periods[1])) if periods else None)
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class State:
     @classmethod
     def from_text(cls, text: str) -> State:
         """Read what `to_text` wrote."""
-        epsilon, unbounded, renyi, delta, *planned = text.split(" ")
+        epsilon, unbounded, renyi, delta, *planned = text.partition(";")[0].split(" ")  # behind it: see `period_sums`
         return cls(Fraction(epsilon), unbounded == "1", Fraction(renyi), Fraction(delta), tuple(map(int, planned)))
 
 

@@ -163,7 +163,7 @@ class Store:
             raise LedgerError(records.DAMAGED)
         connection = connect(path)
         try:
-            if _settle(connection, path) or records.schema(connection) != records.own_schema():
+            if _settle(connection, path) or not records.is_own(connection):
                 raise self.die(records.DAMAGED)
             self.identifier, doubt = records.identify(connection)
             self.refusal = doubt or self.refusal

@@ -117,7 +117,7 @@ def check_file(path: str) -> bool:
     if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != records.APPLICATION_ID:
         raise LedgerError("ledger= names a file that is not a ledger of pandas_dp; it was left untouched")
     version = int.from_bytes(header[60:64], "big")
-    if version > records.SCHEMA_VERSION:
+    if version > records.PERIODS_VERSION:
         raise LedgerError("the ledger was written by a newer pandas_dp: type pip install --upgrade pandas_dp")
     if 0 < version < records.OLDEST_VERSION:
         raise LedgerError("the ledger was written by an unreleased pandas_dp, which this one cannot read")

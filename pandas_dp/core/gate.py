@@ -94,6 +94,8 @@ class Request:
     drawn : int
     better : RefinedLaplace or None
         What draws its one look instead of the mechanism that its recipe names; a second look is more than was paid.
+    periods : (int, int) or None
+        The first and the last of those that `view` reads rows of, where the budget has sums for each period.
     """
 
     ledger: Ledger
@@ -112,6 +114,7 @@ class Request:
     base: Request | None = None
     drawn: int = 0
     better: RefinedLaplace | None = None
+    periods: tuple[int, int] | None = None
 
     @property
     def kept_as(self) -> str | None:
@@ -195,9 +198,7 @@ def _release(request: Request) -> Given:
     sole = request.base is not None
     if request.base is not None:
         request = replace(request, better=_refining(request, request.base))
-    sequence = request.ledger.reserve(
-        request.name, request.key, request.query, request.price, request.loss, request.whole, sole=sole
-    )
+    sequence = _reserve(request, request.key, sole)
     answer, transcript = _drawn(lambda: _answer(request))
     result = None if request.key is None else json.dumps({request.kept_as: transcript})
     told = None if request.told is None else request.told(answer)
@@ -205,6 +206,12 @@ def _release(request: Request) -> Given:
         with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost
             request.ledger.record(request.name, sequence, result, told)
     return Given(answer, sequence, True)
+
+
+def _reserve(request: Request, key: str | None, sole: bool = False) -> int:
+    """Charge a request; see `Ledger.reserve`."""
+    paid = request.query, request.price, request.loss, request.whole
+    return request.ledger.reserve(request.name, key, *paid, sole=sole, periods=request.periods)
 
 
 def _refining(request: Request, base: Request) -> RefinedLaplace:
@@ -317,7 +324,7 @@ class OpenRecipe:
         self._closed, self._process = False, os.getpid()
         self.reply, self.unit = Reply(None), request.unit
         with closed():
-            request.ledger.reserve(request.name, None, request.query, request.price, request.loss, request.whole)
+            _reserve(request, None)
             _drawn(lambda: self._resume(_Run(request), None))
 
     def ask(self, question: Any) -> Reply:

@@ -15,7 +15,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
@@ -23,6 +25,8 @@ from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, filter_for
 from pandas_dp.core.ledger_reading import LedgerEntry, Readable
+from pandas_dp.core.period_sums import MOST, charge_all, read
+from pandas_dp.core.period_sums import charge as pay
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
 from pandas_dp.errors import LedgerError
@@ -36,7 +40,7 @@ Check = Callable[[Names], object]
 opened: list[Callable[[Ledger], None]] = []
 closed: list[Callable[[Ledger], None]] = []
 # Errors in words for people, of a charge that a filter does not admit and of other terms: see `pandas_dp.books.budget_words`
-refusals: list[Callable[[Filter, State, str, Charge], Exception]] = []
+refusals: list[Callable[[Filter, dict[int, State], str, Charge, PrivacyUnit], Exception]] = []
 differences: list[Callable[[Row, Budget, PrivacyUnit, bool], Exception]] = []
 
 
@@ -130,6 +134,7 @@ class Ledger(Readable):
         *,
         once: bool = False,
         sole: bool = False,
+        periods: tuple[int, int] | None = None,
     ) -> int:
         """Charge a query, durably, before anything is computed.
 
@@ -154,6 +159,9 @@ class Ledger(Readable):
             Whether this is the difference between two draws, see `RefinedLaplace`: only in a plain pure budget, for in all
             others the step is not worth the difference, and only if nothing was charged under this key, with or without a
             result: the one better draw of its base may have been seen.
+        periods : (int, int), optional
+            The first and the last of the periods whose rows are read, where the budget has sums for each: every one of them
+            pays, or nothing is charged. See `period_sums`.
 
         Returns
         -------
@@ -168,7 +176,7 @@ class Ledger(Readable):
             The charge could not be written, or another process replaced the unit.
         """
 
-        def charge(connection: sqlite3.Connection) -> int | tuple[Filter, State, Charge]:
+        def charge(connection: sqlite3.Connection) -> int | tuple[Filter, dict[int, State], Charge]:
             row = self._row(connection, name)
             if row.unit != records.unit_text(unit):
                 raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
@@ -177,20 +185,30 @@ class Ledger(Readable):
                 raise LedgerError(f"this answer cannot be refined again: it is being refined, or {LOST}")
             if paid:
                 return paid
-            rule, (text, state) = row.rule, self._parsed
-            state = state if text == row.state else State.from_text(row.state)
-            asked = rule.charge(loss)
-            after = rule.admit(state, asked)
-            if after is None:
-                return rule, state, asked
-            self._parsed = (after.to_text(), after)
-            return records.append(connection, row._replace(state=self._parsed[0]), "query", query, price, asked, key)
+            rule, asked = row.rule, replace(row.rule.charge(loss), periods=periods)
+            after = partial(rule.admit, charge=asked)
+            made = pay(connection, row.id, row.state, periods, after) if periods else self._charged(row, asked)
+            if not isinstance(made, str):
+                return rule, made, asked
+            return records.append(connection, row._replace(state=made), "query", query, price, asked, key)
 
+        if (periods is None) != (unit.periods is None) or (periods and not 0 <= periods[1] - periods[0] < MOST):
+            raise LedgerError(f"a budget for each period, and no other one, is asked about 1 to {MOST:,} periods")
         result = self._store.transact(DURABLE, charge)
         if isinstance(result, tuple):
-            rule, state, asked = result
-            raise refusals[0](rule, state, price, asked)
+            rule, poor, asked = result
+            raise refusals[0](rule, poor, price, asked, unit)
         return self._saw(name, result)
+
+    def _charged(self, row: Row, asked: Charge) -> str | dict[int, State]:
+        """The new sums of a budget; those it has, where it cannot pay."""
+        text, state = self._parsed
+        state = state if text == row.state else State.from_text(row.state)
+        after = row.rule.admit(state, asked)
+        if after is None:
+            return {0: state}
+        self._parsed = (after.to_text(), after)
+        return self._parsed[0]
 
     def record(self, name: str, sequence: int, result: str | None, told: str | None = None) -> None:
         """Store the noisy result of a charged query and what is said of it, for reports of this file; the first ones stay.
@@ -233,7 +251,8 @@ class Ledger(Readable):
         """
 
         def write(connection: sqlite3.Connection, row: Row) -> int:
-            if (row.privacy_unit.column, row.privacy_unit.relation) != (unit.column, unit.relation):
+            known = row.privacy_unit
+            if (known.column, known.relation, known.periods) != (unit.column, unit.relation, unit.periods):
                 raise differences[0](row, budget, unit, True)
             return self._replace(connection, row, budget, unit, "amend", why)
 
@@ -248,8 +267,9 @@ class Ledger(Readable):
         if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
             raise LedgerError(f"the accountant of a used budget cannot change: type accountant={known!r} to continue")
         new = filter_for(budget, old.order if used else None)
+        states = [state, *read(connection, row.id, row.state).values()]
         # of what is not Gaussian it knows no sum
-        over = isinstance(old, GDPFilter) and old.admit(state, _NOTHING) is None
+        over = isinstance(old, GDPFilter) and any(old.admit(state, _NOTHING) is None for state in states)
         if over or records.restored(connection, row, all_of_it=True):
             raise LedgerError(
                 "more was put on record than this budget can count, so it is not raised: name= opens another one"
@@ -258,15 +278,20 @@ class Ledger(Readable):
             raise LedgerError(
                 "a plan is declared before the first answer: open another budget, protect(..., name='plan')"
             )
+        if used and unit.periods is not None and old.budget.accountant != budget.accountant:
+            raise LedgerError(
+                "a budget for each period gets no delta once something was asked: open another one, protect(..., name='new')"
+            )
         if isinstance(old, PureFilter) and not isinstance(new, PureFilter):
             records.verify(connection)  # a damaged entry must not make the past look cheap
             state = records.recharge(connection, row, new)
         # Sums only grow: the test they pass now would have admitted every earlier charge too.
-        if new.admit(state, _NOTHING) is None:
+        if any(new.admit(state, _NOTHING) is None for state in (state, *states[1:])):
             raise LedgerError(
                 "more is spent than the new total, see session.spent: type a larger one, and delta= where Gaussian noise or "
                 "deltas were paid"
             )
+        records.make_room(connection, unit)
         return records.append(connection, row.amended(new, state, unit), kind, why, records.words(budget))
 
     def carry(self, name: str, text: str, losses: list[PrivacyLoss]) -> None:
@@ -277,9 +302,9 @@ class Ledger(Readable):
             for loss in losses:
                 total = total.plus(row.rule.charge(loss))
             charge = Charge(total.epsilon, total.renyi, Fraction(0))
-            state = records.charged_state(row.rule, State.from_text(row.state), charge)
+            made = charge_all(connection, row.id, row.state, partial(records.charged_state, row.rule, charge=charge))
             price = f"epsilon={show(total.epsilon)}"
-            return records.append(connection, row._replace(state=state.to_text()), "carried", text, price, charge)
+            return records.append(connection, row._replace(state=made), "carried", text, price, charge)
 
         self._append(name, write)
 

@@ -13,6 +13,7 @@ from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.database import READ, Store
 from pandas_dp.core.filters import Filter
+from pandas_dp.core.period_sums import Sums, read
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.records import Row
 from pandas_dp.errors import LedgerError
@@ -76,8 +77,17 @@ class Readable:
         return self._read(name).rule
 
     def state(self, name: str) -> State:
-        """Return what is spent, in O(1)."""
+        """Return what is spent, in O(1); of a budget with periods what a new one starts with, see `periods`."""
         return State.from_text(self._read(name).state)
+
+    def periods(self, name: str) -> tuple[State, dict[int, State], int]:
+        """Return what every period starts with, the sums of each that was asked, and how many one charge named at most."""
+
+        def look(connection: sqlite3.Connection) -> tuple[State, dict[int, State], int]:
+            row = self._row(connection, name)
+            return State.from_text(row.state), read(connection, row.id, row.state), Sums.of(row.state).widest
+
+        return self._store.transact(READ, look)
 
     def stored(self, name: str, key: str) -> tuple[int, str] | None:
         """Return the latest recorded result of an identical query after its sequence number; None where there is none.

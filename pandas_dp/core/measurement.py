@@ -48,6 +48,9 @@ class View(Protocol):
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Unit of each row (-1: the key is missing, the row does not count) and the number of units."""
 
+    def periods(self, said: str) -> tuple[NDArray[np.int64], int]:
+        """Code of the period of each row (-1: in none) and the number of codes; see `PrivacyUnit.periods`."""
+
     def combinations(self, columns: tuple[str | Partition, ...]) -> tuple[NDArray[np.int64], int, Names]:
         """Code of each row's combination of keys (-1: none), the number of codes, and lists of cells that they stand for.
 

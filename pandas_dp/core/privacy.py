@@ -5,6 +5,7 @@ All of them are public facts: nothing in this module ever sees data.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
@@ -13,6 +14,7 @@ from fractions import Fraction
 
 LARGEST_EPSILON = Fraction(10**6)
 SMALLEST_EPSILON = Fraction(1, 10**9)
+PERIODS = {"h": "hour", "D": "day", "W": "week", "M": "month", "Y": "year"}
 # epsilon from which floats tell the divergence of Laplace noise from that of any pure mechanism
 LEAST_OF_ITS_OWN = 1e-3
 
@@ -40,6 +42,9 @@ class PrivacyUnit:
         At most this many rows of a unit count in one part (c).
     relation : NeighboringRelation
         ``add_remove``: tables differ by the presence of one unit; ``replace_one``: by its content.
+    periods : str or None
+        What tells the period of a row, as the ledger has it; the unit is then what one unit does in one period, and all bounds
+        are for each period by itself.
     """
 
     column: str | None = None
@@ -47,6 +52,13 @@ class PrivacyUnit:
     groups: int = 1
     rows_per_group: int = 1
     relation: NeighboringRelation = NeighboringRelation.ADD_REMOVE
+    # not in the repr, which is in the keys of stored answers: these stay, and with periods the steps of each question have them
+    periods: str | None = field(default=None, repr=False)
+
+    @property
+    def period(self) -> str:
+        """What one period is called, an empty text where there is none."""
+        return "" if self.periods is None else PERIODS[json.loads(self.periods)[0]]
 
     @property
     def add_remove(self) -> bool:
@@ -71,12 +83,13 @@ class PrivacyUnit:
 
     def __str__(self) -> str:
         """Say it in words."""
+        where = f" in one {self.period}" if self.period else ""
         if self.column is None:
-            return "one row"
+            return f"one row{where}"
         if self.groups == self.rows == self.rows_per_group:
-            return f"all rows of one {self.column!r} (at most {self.rows} count)"
+            return f"all rows of one {self.column!r}{where} (at most {self.rows} count)"
         inside = f"in at most {self.groups} groups, at most {self.rows_per_group} in each"
-        return f"all rows of one {self.column!r} (at most {self.rows} count, {inside})"
+        return f"all rows of one {self.column!r}{where} (at most {self.rows} count, {inside})"
 
 
 @dataclass(frozen=True)

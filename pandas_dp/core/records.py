@@ -12,19 +12,22 @@ import json
 import sqlite3
 import uuid
 from contextlib import closing
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
+from pandas_dp.core import period_sums
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import Filter, filter_for
+from pandas_dp.core.period_sums import DAMAGED as DAMAGED
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import LedgerError
 
 APPLICATION_ID = int.from_bytes(b"pdDP", "big")
 SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
+PERIODS_VERSION = 5  # of a file with a budget that has periods: an older program refuses it
 STORED = ("results", "answers")
 ALL = "all that was left"  # the price of an older copy of which nobody knows what was answered since
 REFINED = "refine("  # begins the text of an entry that paid the difference between two draws
@@ -55,10 +58,6 @@ CREATE INDEX entries_by_key ON entries (budget, key) WHERE key IS NOT NULL;
 {ANSWERS};
 {META};
 """
-DAMAGED = (
-    "the ledger is damaged; nothing can be charged to it. Restore the file from a back-up, with no charge missing, or ask "
-    "under another ledger: what was released stays spent beside it"
-)
 
 
 def begin(connection: sqlite3.Connection) -> None:
@@ -94,11 +93,16 @@ def schema(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
 
 
 @lru_cache
-def own_schema() -> frozenset[tuple[object, ...]]:
+def own_schema(version: int = SCHEMA_VERSION) -> frozenset[tuple[object, ...]]:
     """Return those that this version writes."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(SCHEMA)
+        connection.executescript(SCHEMA + (period_sums.TABLE if version == PERIODS_VERSION else ""))
         return schema(connection)
+
+
+def is_own(connection: sqlite3.Connection) -> bool:
+    """Whether tables, indexes, views and triggers are those of the version that the file says."""
+    return schema(connection) == own_schema(*connection.execute("PRAGMA user_version").fetchone())
 
 
 class Row(NamedTuple):
@@ -130,7 +134,8 @@ class Row(NamedTuple):
 
     def amended(self, rule: Filter, state: State, unit: PrivacyUnit) -> Row:
         """Return the row on other terms."""
-        return Row(self.id, self.name, *_terms(rule), unit_text(unit), state.to_text(), self.last, self.head)
+        text = state.to_text() + self.state[len(self.state.partition(";")[0]) :]  # and what it holds of periods
+        return Row(self.id, self.name, *_terms(rule), unit_text(unit), text, self.last, self.head)
 
 
 _SELECT = f"SELECT {', '.join(Row._fields)}, seal FROM budgets "  # noqa: S608 (constant text)
@@ -156,10 +161,18 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
 
 def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: PrivacyUnit) -> None:
     """Add a budget with nothing spent, and the entry that says so."""
+    make_room(connection, unit)
     identifier = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM budgets").fetchone()[0]
     row = Row(identifier, plain(name), *_terms(rule), unit_text(unit), State.zero().to_text(), 0, plain(name))
     connection.execute("INSERT INTO budgets VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", (*row, _seal(row)))
     append(connection, row, "open", words(unit), words(rule.budget))
+
+
+def make_room(connection: sqlite3.Connection, unit: PrivacyUnit) -> None:
+    """Add the table of periods where a unit has some; files of budgets without are as they were."""
+    if unit.periods is not None and connection.execute("PRAGMA user_version").fetchone() != (PERIODS_VERSION,):
+        connection.execute(period_sums.TABLE)
+        connection.execute(f"PRAGMA user_version = {PERIODS_VERSION}")
 
 
 def used(connection: sqlite3.Connection, row: Row) -> bool:
@@ -253,24 +266,29 @@ def verify(connection: sqlite3.Connection, pages: bool = True) -> None:
     Without `pages` charges alone are looked at, which can be whole where an index or a stored answer is not.
     """
     sound = not pages or connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
-    if not sound or schema(connection) != own_schema():
+    if not sound or not is_own(connection):
         raise LedgerError(DAMAGED)
     entries = 0
     for row in rows(connection):
-        head, last, state = row.name, 0, State.zero()
+        head, last, state, states = row.name, 0, State.zero(), dict[int, State]()
         for *entry, recorded in connection.execute(_ENTRIES + "ORDER BY sequence", (row.id,)):
             head, last = _seal((head, *entry)), last + 1
             if entry[0] != last or head != recorded:
                 raise LedgerError(DAMAGED)
-            state = state if entry[5] is None else charged_state(row.rule, state, Charge.from_text(entry[5]))
-        sums = State.from_text(row.state)
-        if (head, last) != (row.head, row.last) or (state.epsilon, state.unbounded, state.delta, state.planned) != (
-            sums.epsilon, sums.unbounded, sums.delta, sums.planned,
-        ):  # fmt: skip
-            raise LedgerError(DAMAGED)  # the sum of divergences is not compared: its order can change once
+            if entry[5] is not None:
+                state = period_sums.spread(states, state, Charge.from_text(entry[5]), partial(charged_state, row.rule))
+        held = period_sums.read(connection, row.id, row.state)
+        whole = held.keys() == states.keys() and all(_equal(states[period], sums) for period, sums in held.items())
+        if not whole or (head, last) != (row.head, row.last) or not _equal(state, State.from_text(row.state)):
+            raise LedgerError(DAMAGED)
         entries += last
     if (entries,) != connection.execute("SELECT count(*) FROM entries").fetchone():
         raise LedgerError(DAMAGED)
+
+
+def _equal(state: State, sums: State) -> bool:
+    """Whether sums are those of the entries, but for that of divergences, whose order can change once."""
+    return replace(state, renyi=sums.renyi) == sums
 
 
 def charged_state(rule: Filter, state: State, charge: Charge) -> State:
@@ -290,7 +308,10 @@ _ARGUMENTS = {
 def typed(terms: Budget | PrivacyUnit) -> dict[str, str]:
     """Return terms as the arguments of ``protect`` and what one would type for them."""
     values = {field.name: getattr(terms, field.name) for field in fields(terms)}
-    plan = values.pop("plan", ())
+    plan, when = values.pop("plan", ()), values.pop("periods", None)
+    if when is not None:  # the offsets of the zone are in the row
+        period, time, _, zone, _ = json.loads(when)
+        values |= {"period": period, "time": time} | ({} if zone is None else {"zone": zone})
     written = {
         _ARGUMENTS.get(name, name): show(x) if isinstance(x, Fraction) else repr(str(x) if isinstance(x, str) else x)
         for name, x in values.items()
@@ -307,8 +328,8 @@ def words(terms: Budget | PrivacyUnit) -> str:
 
 @lru_cache(maxsize=256)
 def unit_text(unit: PrivacyUnit) -> str:
-    """Write a unit as its row holds it."""
-    return json.dumps(asdict(unit))
+    """Write a unit as its row holds it: as ever where it has no periods."""
+    return json.dumps({name: term for name, term in asdict(unit).items() if name != "periods" or term is not None})
 
 
 def encode(text: str) -> bytes:

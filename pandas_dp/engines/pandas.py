@@ -27,6 +27,7 @@ from pandas_dp.engines.cells import Foreign, copied, forms, shallow, uniform
 from pandas_dp.engines.encode import MISSING, NANOSECONDS, ArrowValues, Coded, Numbers, Stored, stored
 from pandas_dp.engines.numeric import dense, hashable_floats
 from pandas_dp.facts.kinds import NEAR, is_missing, kind_or_none
+from pandas_dp.facts.periods import Periods
 from pandas_dp.facts.progress import tell
 
 T = TypeVar("T")
@@ -202,6 +203,15 @@ class PandasView:
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Dense codes of the units, -1 where the key is missing or unhashable, and the number of units."""
         return self._kept(lambda: self._stored(column).units(), "units", column)
+
+    def periods(self, said: str) -> tuple[NDArray[np.int64], int]:
+        """Dense codes of the periods of rows, -1 for none, and their number: of each row by its own time, see `Periods`."""
+        return self._kept(lambda: self._periods(Periods.from_text(said)), "periods", said)
+
+    def _periods(self, periods: Periods) -> tuple[NDArray[np.int64], int]:
+        times = self._stored(periods.time).numbers()
+        found = periods.of(times.values, times.present(), times.unit or "ns")
+        return dense(found, found >= 0)
 
     def keys(self, column: str) -> Found:
         """Codes of unknown keys (-1: none), how many, and what they stand for; the order of codes says nothing."""

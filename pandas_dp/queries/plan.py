@@ -294,14 +294,18 @@ def _check_paid(queries: Sequence[Query], frame: pd.DataFrame) -> None:
     if dp is None:
         return
     session = table_of(dp._frame).session
-    rule, state = session._rule, session._ledger.state(session.name)
+    rule, ledger = session._rule, session._ledger
+    start, states, _ = ledger.periods(session.name)
     for query, preview in zip(queries, previews, strict=True):
         if preview.stored or (query in seen and not query._terms.get("fresh")):
             continue
-        after = rule.admit(state, preview.charge)
-        if after is None:
-            raise refusal(rule, state, preview.price, preview.charge)
-        state = after
+        first, last = preview.charge.periods or (0, 0)
+        for period in range(first, last + 1):
+            state = states.get(period, start)
+            after = rule.admit(state, preview.charge)
+            if after is None:
+                raise refusal(rule, state, preview.price, preview.charge)
+            states[period] = after
         seen.add(query)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pandas_dp.aggregates.above_threshold import StreamRecipe
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import ExpectedError, Terms, left_out
+from pandas_dp.books.amounts import state_of
 from pandas_dp.books.budget_words import refusal
 from pandas_dp.books.odometer import first_gaussian, left_text
 from pandas_dp.core.budget import Charge
@@ -40,9 +41,9 @@ class Ahead:
         session = table.session
         request = table.request(query, columns, fresh)
         ledger, name, loss = request.ledger, request.name, request.loss
-        rule, state = ledger.rule(name), ledger.state(name)
+        rule, state = ledger.rule(name), state_of(ledger, name, request.periods)
         stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None
-        charge = rule.charge(loss)
+        charge = replace(rule.charge(loss), periods=request.periods)
         after = state if stored else rule.admit(state, charge)
         typical = session._typical
         if loss.parts and after is not None and not isinstance(query.aggregate, StreamRecipe):

@@ -68,6 +68,7 @@ _HINTS = {
     "any all empty": "count the rows for which it holds: `.query('age >= 65').count()`",
     "from_dict from_records from_arrow": "make the table first, then `df.dp.protect(epsilon=3)`",
     "sparse": "a table of any dtypes is asked as it is, as in `.count()`",
+    "period": "it comes before the price: df.dp.period('2026-11-28').dp(epsilon=0.5).count()",
     "dp": "the price is there already: ask, as in `.count()`",
 }
 HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}

@@ -26,7 +26,7 @@ from pandas_dp.release.other_names import ErrorBarNames
 from pandas_dp.release.plots import PLOT, Column, Curve, draw
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import jsonable
-from pandas_dp.release.text import describe, legible, named, protected
+from pandas_dp.release.text import describe, legible, named, per_period, protected, unit_terms
 
 ROWS_FROM = {  # by lineage
     "source": "rows of the table as it was protected",
@@ -380,7 +380,7 @@ class Release(ErrorBarNames):
             "level": LEVEL,
             "price": {"spent": self.spent, "epsilon": self.epsilon, "delta": self.delta, "rho": self.rho},
             "mechanism": self.mechanism,
-            "unit": {name: getattr(self.unit, name) for name in ("column", "rows", "groups", "rows_per_group")},
+            "unit": {name: getattr(self.unit, name) for name in unit_terms(self.unit)},
             "neighbors": self.neighbors,
             "lineage": self.lineage,
             "assumes": self.assumes,
@@ -451,7 +451,7 @@ class Release(ErrorBarNames):
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:
-        words = [self.spent.replace("=", " ") if self.spent != "nothing" else "nothing spent"]
+        words = [self.spent.replace("=", " ") + per_period(self.unit) if self.spent != "nothing" else "nothing spent"]
         if self.lineage == "vouched":
             words.append("on the owner's word")
         if self.assumes is not None:

@@ -11,6 +11,7 @@ from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer, Guarantee, left_out
 from pandas_dp.aggregates.uncertainty import ErrorModel
 from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.steps import periods
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,11 @@ class Provenance:
     stored: bool = False
     content: tuple[Any, ...] | None = None
     entry: int | None = None
+
+    @property
+    def periods(self) -> tuple[int, int] | None:
+        """First and last of the periods whose rows were asked, where the question named any."""
+        return periods.named(self.query.steps)
 
     @classmethod
     def of(

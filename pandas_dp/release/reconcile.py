@@ -292,11 +292,7 @@ def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
     else:
         value, error = float(values), errors[0]
     made_of = [each.release for each in group.tables]
-    kinds = " and ".join(dict.fromkeys(each.mechanism for each in made_of))
-    entries = sorted({entry for each in made_of if (entry := each._provenance.entry) is not None})
-    shown = ", ".join(map(str, entries[:MOST_SHOWN])) + f" and {len(entries) - MOST_SHOWN} more" * (
-        len(entries) > MOST_SHOWN
-    )
+    kinds, shown = mechanisms_of(made_of), entries_of(made_of)
     origin = replace(
         raw._provenance,
         mechanism=f"{kinds}, reconciled",
@@ -307,6 +303,18 @@ def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
         notes=(*raw.notes, FREE.format(shown), *notes),
     )
     return make_release(Answer(value, origin.mechanism, error), origin)
+
+
+def mechanisms_of(answers: Sequence[Release]) -> str:
+    """How the noise of some answers was drawn."""
+    return " and ".join(dict.fromkeys(each.mechanism for each in answers))
+
+
+def entries_of(answers: Sequence[Release]) -> str:
+    """Numbers of the ledger's entries that paid for some answers."""
+    entries = sorted({entry for each in answers if (entry := each._provenance.entry) is not None})
+    more = f" and {len(entries) - MOST_SHOWN} more" * (len(entries) > MOST_SHOWN)
+    return ", ".join(map(str, entries[:MOST_SHOWN])) + more
 
 
 def _with_margins(group: Group, table: Table, asked: CrossTable, values: Floats, errors: list[Settled]) -> Any:

@@ -43,6 +43,22 @@ def protected(unit: PrivacyUnit) -> str:
     return f"{whose.removesuffix(')')}; {relation})" if whose.endswith(")") else f"{whose} ({relation})"
 
 
+def unit_terms(unit: PrivacyUnit) -> tuple[str, ...]:
+    """What of a unit is written into files."""
+    return ("column", "rows", "groups", "rows_per_group", *(("period",) if unit.period else ()))
+
+
+def per_period(unit: PrivacyUnit) -> str:
+    """Say for whom a price is, where it is that of one period.
+
+    Examples
+    --------
+    >>> per_period(PrivacyUnit("pid", 3, 3, 3, periods='["D","at","naive",null,[]]'))
+    " for one 'pid' in one day"
+    """
+    return f" for one {'row' if unit.column is None else repr(unit.column)} in one {unit.period}" if unit.period else ""
+
+
 def describe(
     value: Any,
     known: Interval | RankBound | ScoreGap | None,

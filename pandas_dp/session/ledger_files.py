@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
-from pandas_dp.core import database, files, records
+from pandas_dp.core import database, files, period_sums, records
 from pandas_dp.core import ledger as books
 from pandas_dp.core.budget import Charge, State
 from pandas_dp.core.filters import Filter, PlanFilter, PureFilter
@@ -177,9 +177,11 @@ def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
         for row in records.rows(connection):
             rule, state = row.rule, State.from_text(row.state)
             charge = _rest(rule, state) if loss is None else rule.charge(loss)
-            after = records.charged_state(rule, state, charge)
+            after = period_sums.charge_all(
+                connection, row.id, row.state, partial(records.charged_state, rule, charge=charge)
+            )
             text = "an older copy was put back: what may have been answered since"
-            records.append(connection, row._replace(state=after.to_text()), "restored", text, price, charge)
+            records.append(connection, row._replace(state=after), "restored", text, price, charge)
 
     refusal, ledger._store.refusal = ledger._store.refusal, ""
     try:

@@ -24,7 +24,7 @@ from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_i
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.facts.written import caution
-from pandas_dp.session import alone, ledger_files, registry
+from pandas_dp.session import alone, ledger_files, periods, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import frames
@@ -127,13 +127,13 @@ def protect(
         session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
+        unit = periods.as_on_record(unit, terms)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
         with registry.going_on(opened):
             new = opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name))
         if new:
             _opened_here.add(here)
-        if session is None:
-            session = enter(Session(opened, name, unit))
+        session = session or enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
         other = _taken_on(frame, session, lineage, reason, content)
         person = None if unit.column is not None else next(filter(_is_person, frame.columns), None)

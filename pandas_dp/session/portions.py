@@ -38,10 +38,15 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
         raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
     total, table = numbers.positive_epsilon(numbers.unquoted(epsilon)), registry.table_of(frame)
     session = table.session
+    if session.unit.periods is not None:
+        raise ArgumentValueError(
+            "a budget for each period has no parts for a team yet: open another budget, which adds up with it, by "
+            "df.dp.protect(..., name='team')"
+        )
     check_name(session.name + PART + name, session._ledger.heads())
     text = f"allot({name!r}, epsilon={show(total)})"
     table.check()
-    part = _part(session, name, total, 1, session.unit, text)
+    part = _part(session, name, total, 1, session.unit, None, text)
     return tables.derive(part, table.source, table, ())
 
 
@@ -82,7 +87,7 @@ def partition(
     table.check()
     text = f"partition({by!r}, {len(keyed.keys):,} keys, epsilon={show(total)})"
     others = [f"{label}{MARK}{i}" for i in range(1, len(keyed.keys))]
-    part = _part(session, label, total, sides, PrivacyUnit(), text, others)
+    part = _part(session, label, total, sides, PrivacyUnit(), table.span(()), text, others)
     frames = {}
     for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
         mine = part if i == 0 else registry.part_of(session, others[i - 1], Budget.of(total), PrivacyUnit())
@@ -95,7 +100,14 @@ def _equals(by: str, key: Hashable) -> Callable[[Any], Any]:
 
 
 def _part(
-    session: Session, name: str, total: Fraction, times: int, unit: PrivacyUnit, text: str, others: Sequence[str] = ()
+    session: Session,
+    name: str,
+    total: Fraction,
+    times: int,
+    unit: PrivacyUnit,
+    periods: tuple[int, int] | None,
+    text: str,
+    others: Sequence[str] = (),
 ) -> Session:
     """Charge a part so many times to its session, unless that was done before, and open it with `others` that this pays, too.
 
@@ -113,7 +125,7 @@ def _part(
         )
     key, price, loss = f"part {name} {total}", f"epsilon={show(times * total)}", PrivacyLoss.pure(times * total)
     # once: what another thread or process paid at this moment, or a crash left paid and not yet opened, is paid
-    session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True)
+    session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True, periods=periods)
     also = [session.name + PART + other for other in others]
     session._ledger.open(session.name + PART + name, Budget.of(total), unit, also=also)
     return registry.part_of(session, name, Budget.of(total), unit)

@@ -12,6 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
+from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import goes_on
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
@@ -242,7 +243,7 @@ def on_record(folder: str, name: str) -> list[str]:
 def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
     """The lines that go on with budgets of a ledger, of many the latest."""
     whole = [name for name in names if PART not in name][-MOST_LINES:]
-    found = [(name, ledger.rule(name), ledger.state(name), ledger.budget(name)) for name in whole]
+    found = [(name, ledger.rule(name), state_of(ledger, name), ledger.budget(name)) for name in whole]
     return [goes_on(rule, state, terms[1], name, ledger.path) for name, rule, state, terms in found if terms]
 
 

@@ -16,7 +16,8 @@ import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer
-from pandas_dp.books import odometer
+from pandas_dp.books import odometer, period_words
+from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import Odometer, extended, group_text
 from pandas_dp.books.views import PART as PART
 from pandas_dp.books.views import Answered, Books, draw_budget, session_card, session_text
@@ -41,7 +42,7 @@ from pandas_dp.release.base import Release
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
-from pandas_dp.session import refining
+from pandas_dp.session import periods, refining
 from pandas_dp.session.alone import opening
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
@@ -140,7 +141,7 @@ class Session:
 
     @property
     def _state(self) -> State:
-        return self._ledger.state(self.name)
+        return state_of(self._ledger, self.name)
 
     if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
 
@@ -300,6 +301,8 @@ class Session:
         if request.loss.parts:
             self._typical = request.price, request.loss
         refining.remember(self._drawn, given, table, query, columns, request, terms)
+        if request.periods is not None:
+            table = replace(table, notes=(*table.notes, *periods.notes(self._ledger, self.name, table, given)))
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
@@ -341,7 +344,7 @@ class Session:
     @property
     def spent(self) -> Odometer:
         """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
-        state = self._ledger.state(self.name)
+        state = self._state
         rho = self._rho() if state.unbounded and not state.epsilon else None
         return odometer.spent(self._ledger.rule(self.name), state, self.unit, rho)
 
@@ -357,18 +360,25 @@ class Session:
     @property
     def left(self) -> Odometer:
         """What is left, as ``spent``; with a delta first how many more calls like the last one that is."""
-        return odometer.left(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit, self._typical)
+        return odometer.left(self._ledger.rule(self.name), self._state, self.unit, self._typical)
 
-    def group(self, size: int) -> str:
+    def group(self, size: int = 1, *, periods: int | None = None) -> str:
         """What the whole budget promises a group of units, such as a household of three, in words.
 
         Parameters
         ----------
         size : int
+        periods : int, optional
+            Of a budget for each period: in how many of them one unit is.
 
         Returns
         -------
         str
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            For a number of periods where the budget has none, or every row is a unit, or of several units.
 
         Notes
         -----
@@ -383,7 +393,9 @@ class Session:
         >>> session.group(3)
         'any 3 rows together: epsilon=9'
         """
-        promised = odometer.promised(self._ledger.rule(self.name), self._ledger.state(self.name))
+        if periods is not None:
+            return period_words.group_text(self.budget, self.unit, self._state, positive_int(size, "size"), periods)
+        promised = odometer.promised(self._ledger.rule(self.name), self._state)
         return group_text(promised, self.unit, positive_int(size, "size"))
 
     @property

@@ -16,11 +16,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
-from pandas_dp.facts.kinds import placed
+from pandas_dp.facts.kinds import PER_SECOND, placed
 from pandas_dp.steps.values import (
     DATES,
     NAT,
-    PER_SECOND,
     TIMES,
     Kind,
     Nulls,

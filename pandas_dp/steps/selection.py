@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.kinds import PER_SECOND
 from pandas_dp.steps import beyond, categories, dates, exact
 from pandas_dp.steps.operations import compare
 from pandas_dp.steps.text import arrow_text, python_text, texts
 from pandas_dp.steps.values import (
     NUMERIC,
-    PER_SECOND,
     TEXTUAL,
     TIMES,
     ConstantValue,

@@ -28,7 +28,6 @@ from pandas_dp.steps.decimals import read_decimals, write_decimals
 
 Mask = npt.NDArray[np.bool_]
 
-PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 NAT = np.iinfo(np.int64).min
 LONGEST = 10_000  # characters of a text constant
 

@@ -16,7 +16,8 @@ import pandas as pd
 
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.facts.kinds import kind_of
+from pandas_dp.facts.kinds import Kind, kind_of
+from pandas_dp.facts.periods import Periods
 from pandas_dp.facts.public_only import ATTRIBUTE
 from pandas_dp.facts.schema import Schema
 from pandas_dp.tables import readers
@@ -164,6 +165,19 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
             kind_of(frame[unit.column].dtype)  # or every answer would fail after it is paid
         except ArgumentTypeError as error:
             raise ArgumentTypeError(f"unit={unit.column!r}: {error}") from None
+    if unit.periods is not None:
+        periods = Periods.from_text(unit.periods)
+        periods.check(kind_of_time(frame, periods.time))
+
+
+def kind_of_time(frame: pd.DataFrame, name: Any) -> Kind | None:
+    """The kind of the column that says when a row happened; None where there is no such column."""
+    if not isinstance(name, str) or name not in frame.columns:
+        return None
+    try:
+        return kind_of(frame[name].dtype)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"time={name!r}: {error}") from None
 
 
 def check_names(names: pd.Index[Any]) -> None:
@@ -199,8 +213,8 @@ def check_no_part(session: Session) -> None:
         )
 
 
-def _typed(lineage: str, table: str | None, version: str) -> str:
-    """The token of a version that the owner typed."""
+def _typed(lineage: str, table: str | None, version: str | None) -> str:
+    """The token of a version that the owner typed, or of a table of which each night adds rows."""
     return repr((lineage, table, version))
 
 
@@ -275,14 +289,16 @@ class SessionTables:
         if schema is None:
             schema = inherited(held.schema if held is not None else self.schema, frame)
         source = frame if known is None else known.source
-        token = typed or new_token()
+        # of a table with periods its name says which stored answer comes back, and nothing of what it holds
+        grows = table is not None and version is None and session.unit.periods is not None
+        token = typed or (_typed(lineage, table, None) if grows else new_token())
         made = Table(
             session,
             # a shallow copy without the labels of rows, which may fail as cells do
             source.set_axis(pd.RangeIndex(len(source))).set_flags(allows_duplicate_labels=True),
             token,
             # under a version whose rows were let go others may stand, which parts must not take for the same
-            token if token not in self.typed else new_token(),
+            token if token not in self.typed and not grows else new_token(),
             lineage,
             () if scan is None else scan.steps,
             rows or False,

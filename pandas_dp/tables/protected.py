@@ -20,8 +20,10 @@ from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_of, kind_or_none, without_rows
+from pandas_dp.facts.periods import EXAMPLES, Periods
 from pandas_dp.facts.schema import Schema
 from pandas_dp.steps.changes import applied, check_units
+from pandas_dp.steps.periods import InPeriods
 from pandas_dp.tables.parquet import Source
 
 if TYPE_CHECKING:
@@ -121,7 +123,40 @@ class Table:
         """Refuse steps that would change whose row is whose."""
         if any(self.session.unit.column in step.touches for step in steps):
             raise ArgumentValueError(f"steps must leave the unit column {self.session.unit.column!r} as it is")
+        periods = self.periods
+        if periods is not None and any(periods.time in step.touches for step in steps):
+            raise ArgumentValueError(
+                f"steps must leave {periods.time!r} as it is: it tells which {periods.word} pays for a row"
+            )
         check_units(steps, self.session.unit.column)
+
+    @property
+    def periods(self) -> Periods | None:
+        """What the period of a row is, where the budget has sums for each."""
+        said = self.session.unit.periods
+        return None if said is None else Periods.from_text(said)
+
+    def span(self, steps: tuple[Any, ...]) -> tuple[int, int] | None:
+        """The first and the last period whose rows are left after all steps: those that pay a question about them.
+
+        Raises
+        ------
+        ArgumentValueError
+            No step says which periods count, or together they leave none.
+        """
+        periods = self.periods
+        if periods is None:
+            return None
+        held = [step for step in self.steps + steps if isinstance(step, InPeriods) and step.periods == periods]
+        line = f"df.dp.period({EXAMPLES[periods.period]!r})"
+        if not held:
+            raise ArgumentValueError(f"this budget is per {periods.word}: say which {periods.word}s count: {line}")
+        first, last = max(step.first for step in held), min(step.last for step in held)
+        if first > last:
+            raise ArgumentValueError(
+                f"no {periods.word} is left after these steps: choose from the whole table, {line}"
+            )
+        return first, last
 
     def terms(self, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
         """Public facts for a recipe; under replace-one, where the owner says so, the number of rows of the whole table."""
@@ -152,7 +187,9 @@ class Table:
         unit = self.counted(query.groups, whole)
         steps = self.steps + query.steps
         self.check_steps(steps)
+        periods = self.span(query.steps)
         read = {*columns, *(c for step in query.steps for c in step.reads), *filter(None, [unit.column])}
+        read |= set() if self.periods is None else {self.periods.time}
         self.check()
         terms = self.terms(query.steps, query.price, unit)
         query.aggregate.check(terms)
@@ -179,6 +216,7 @@ class Table:
             recipe=lambda: query.aggregate.steps(terms),
             view=lambda: open_view(self, query.steps, schema, frozenset(read)),
             fresh=fresh,
+            periods=periods,
         )
 
 

@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.facts.kinds import PER_SECOND
 from pandas_dp.steps.changes import Filter, Step
-from pandas_dp.steps.dates import as_time
+from pandas_dp.steps.dates import DAY, as_time
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
 from pandas_dp.steps.operations import COMPARISONS
-from pandas_dp.steps.values import PER_SECOND, Kind, Values, read_column, read_constant
+from pandas_dp.steps.periods import InPeriods
+from pandas_dp.steps.values import Kind, Values, read_column, read_constant
 
 DATES = (Kind.DATE, Kind.ZONED)
 
@@ -43,12 +45,20 @@ def pushed(steps: Iterable[Step], empty: pd.DataFrame) -> Any:
     written: set[str] = set()
     found = None
     for step in steps:
-        if isinstance(step, Filter):
-            for name, op, scalar in _comparisons(step.expression, empty, written):
-                condition = COMPARISONS[op](ds.field(name), scalar)
-                found = condition if found is None else found & condition
+        for name, op, scalar in _of_step(step, empty, written):
+            condition = COMPARISONS[op](ds.field(name), scalar)
+            found = condition if found is None else found & condition
         written |= step.touches
     return found
+
+
+def _of_step(step: Step, empty: pd.DataFrame, written: set[str]) -> Iterator[tuple[str, str, pa.Scalar]]:
+    """Comparisons of columns that all rows which a step keeps fulfil."""
+    if isinstance(step, Filter):
+        yield from _comparisons(step.expression, empty, written)
+    if isinstance(step, InPeriods):
+        for op, edge in step.edges:
+            yield from _comparison(step.periods.time, op, edge, empty, written)
 
 
 def _comparisons(node: Expression, empty: pd.DataFrame, written: set[str]) -> Iterator[tuple[str, str, pa.Scalar]]:
@@ -62,11 +72,19 @@ def _comparisons(node: Expression, empty: pd.DataFrame, written: set[str]) -> It
     if node.op not in COMPARISONS:
         return
     left, right = node.operands  # an expression compares a column with a constant, never the other way round
-    if isinstance(left, Column) and isinstance(right, Constant) and left.name in empty and left.name not in written:
-        dtype: Any = empty[left.name].dtype
-        scalar = _as_stored(read_constant(right.value), read_column(empty[left.name]), dtype.pyarrow_dtype)
+    if isinstance(left, Column) and isinstance(right, Constant):
+        yield from _comparison(left.name, node.op, read_constant(right.value), empty, written)
+
+
+def _comparison(
+    name: str, op: str, constant: Values, empty: pd.DataFrame, written: set[str]
+) -> Iterator[tuple[str, str, pa.Scalar]]:
+    """One of a column of the files with a constant, where it is the same there."""
+    if name in empty and name not in written:
+        dtype: Any = empty[name].dtype
+        scalar = _as_stored(constant, read_column(empty[name]), dtype.pyarrow_dtype)
         if scalar is not None:
-            yield left.name, node.op, scalar
+            yield name, op, scalar
 
 
 def _as_stored(constant: Values, column: Values, stored: pa.DataType) -> pa.Scalar | None:
@@ -89,6 +107,10 @@ def _as_stored(constant: Values, column: Values, stored: pa.DataType) -> pa.Scal
         ticks, rest = divmod(int(constant.data) * PER_SECOND[stored.unit], PER_SECOND[constant.unit])
         if rest == 0 and abs(ticks) < 1 << 63:
             return pa.scalar(ticks, pa.int64()).cast(stored)
+    if constant.kind is column.kind is Kind.DATE and pa.types.is_date32(stored):
+        days, rest = divmod(int(constant.data), DAY * PER_SECOND[constant.unit])
+        if rest == 0 and abs(days) < 1 << 31:
+            return pa.scalar(days, pa.int32()).cast(stored)
     return None
 
 

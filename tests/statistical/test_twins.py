@@ -66,8 +66,8 @@ def added_only(statistic: type) -> Break:
 def clips_halves(patch: pytest.MonkeyPatch) -> None:
     """Each half of a heavy unit's moments is cut by itself: together they may reach twice the declared total."""
 
-    def by_unit(self: Moments, view: Any, unit: PrivacyUnit, column: str) -> list[int]:
-        codes, units = view.units(column)
+    def by_unit(self: Moments, view: Any, unit: PrivacyUnit) -> list[int]:
+        codes, units = view.units(unit.column)
         owner, offsets = _coded_offsets(view, codes, self.column, self.lattice)
         most = unit.rows * self.lattice.cells
         halves = [np.bincount(owner, weights=half, minlength=units) for half in (offsets, self.lattice.cells - offsets)]

@@ -104,6 +104,13 @@ def helpers() -> set[str]:
     return found | {"PricedFrame.__getitem__", "PricedGroups.__getitem__"}
 
 
+def of_days() -> list[Any]:
+    """The same question of two days, on a budget for each."""
+    frame = pd.DataFrame({"at": pd.to_datetime(["2026-11-28", "2026-11-29"] * 20)})
+    frame.dp.protect(epsilon=1, period="D", time="at", name=fresh())
+    return [frame.dp.period(day).dp(epsilon=1).count() for day in ("2026-11-28", "2026-11-29")]
+
+
 # ------------------------------------------------------------------------------------------------ questions, from the registry
 def held(units: bool = False, replaced: bool = False) -> pd.DataFrame:
     """A protected table with a budget of its own that nothing here can use up."""
@@ -143,6 +150,8 @@ def _along(made: Any, calls: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------------- everything else
 FRAME = held()
+DAYS = table()
+DAYS.dp.protect(epsilon=10**6 - 1, delta=0.5, unit="uid", max_rows=4, period="D", time="day", name=fresh())
 ASKING = FRAME.dp(epsilon=1)
 UNITS = held(units=True)
 LOOKUP = {"ward": ["A", "B"], "floor": [1, 2]}
@@ -260,6 +269,8 @@ right("Accessor.protect", _protect(epsilon=1, unit="uid", max_rows=2, schema=SCH
 right("Accessor.protect", _protect(epsilon=1, delta=1e-6, plan={0.1: 3}))
 right("Accessor.protect", lambda: Made(table().dp.protect, (), {"session": FRAME.dp.session}))
 right("Accessor.pipe", lambda: Made(FRAME.dp.pipe, (QUERY,)))
+right("Accessor.protect", _protect(epsilon=1, unit="uid", max_rows=2, period="D", time="day"))
+right("Accessor.period", lambda: Made(DAYS.dp.period, ("2013-01-05", "2013-01-07")))
 right("Accessor.allot", lambda: Made(FRAME.dp.allot, (fresh(),), {"epsilon": 1}))
 right("Accessor.partition", lambda: Made(held().dp.partition, ("ward",), {"keys": KEYS, "epsilon": 1}))
 right("PricedFrame.__getitem__", lambda: Made(ASKING.__getitem__, ("cost",), {}, lambda made: made.count()))
@@ -271,6 +282,7 @@ right("Session.adopt", lambda: Made(FRAME.dp.session.adopt, (table(),), {"reason
 right("Session.extend", lambda: Made(held().dp.session.extend, (10**6,), {"reason": "more"}))
 right("Session.close", lambda: Made(held().dp.session.close))
 right("Session.group", lambda: Made(FRAME.dp.session.group, (3,)))
+right("Session.group", lambda: Made(DAYS.dp.session.group, (), {"periods": 7}))
 right(
     "Session.reconcile", lambda: Made(FRAME.dp.session.reconcile, (), {"complete": ["ward", "to"], "nonnegative": True})
 )
@@ -396,6 +408,7 @@ right("dp", lambda: Made(pandas_dp.dp, (FRAME,)))
 right("geometric_prices", lambda: Made(pandas_dp.geometric_prices, (1, 100, 1.5)))
 right("mock", lambda: Made(pandas_dp.mock, (SCHEMA,), {"rows": 20, "unit": "uid", "max_rows": 3}))
 right("reconcile", lambda: Made(pandas_dp.reconcile, (COUNTS,), {"complete": ["ward", "to"], "nonnegative": True}))
+right("running_total", lambda: Made(pandas_dp.running_total, (of_days(),)))
 right("Plan.__call__", lambda: Made(pandas_dp.plan([WANTED], FRAME).__call__, (FRAME,)))
 right("Plan.to_toml", lambda: Made(pandas_dp.plan([WANTED], FRAME).to_toml))
 right("Plan.table", lambda: Made(pandas_dp.plan([WANTED], FRAME).table))

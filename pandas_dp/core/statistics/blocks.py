@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.bounding import bound_groups, random_order
+from pandas_dp.core.bounding import bound_groups, owners, random_order
 from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import Exact, View
 from pandas_dp.core.partition import Partition, decoded, places, uncoded
@@ -267,7 +267,7 @@ def _blocks_of_rows(
         rows = slice(None) if counted.all() else np.flatnonzero(counted)
         draw = dealt if of.equal else _random_blocks  # also for rows that do not count
         return rows, (groups * of.blocks + draw(view.rows, of.blocks))[rows]
-    units, count = view.units(unit.column)
+    units, count = owners(view, unit)
     rows = np.flatnonzero(counted & (units >= 0))
     rows = rows[bound_groups(units[rows], count, groups[rows], _count(of.by), _groups(unit))]
     return rows, groups[rows] * of.blocks + _random_blocks(count, of.blocks)[units[rows]]

@@ -61,7 +61,7 @@ class RowCounts(AddsUp):
             return Exact(count_parts(view, unit, self.by, present).tolist())
         if unit.column is None:
             return Exact([view.rows if present is None else int(np.count_nonzero(present))])
-        units, count = view.units(unit.column)
+        units, count = bounding.owners(view, unit)
         kept = units >= 0 if present is None else (units >= 0) & present
         counts = np.bincount(units[kept], minlength=count)  # shape (units,)
         return Exact([int(np.minimum(counts, unit.rows).sum())])  # int64: at most the number of rows
@@ -101,7 +101,7 @@ def rows_in_parts(
             return parts, None
         positions = np.flatnonzero(counted)
         return parts[positions], positions
-    units, count = view.units(unit.column)
+    units, count = bounding.owners(view, unit)
     counted &= units >= 0
     positions = np.flatnonzero(counted)
     parts = parts[positions]  # the longer one is not needed any more
@@ -192,7 +192,7 @@ class KeyCounts:
         if unit.column is None:
             parts = codes[kept]
         else:
-            units, owners = view.units(unit.column)
+            units, owners = bounding.owners(view, unit)
             rows = np.flatnonzero(kept & (units >= 0))
             owner, parts = units[rows], codes[rows]  # shape (rows with unit and key,)
             if self.distinct:

@@ -45,7 +45,7 @@ class Distinct(AddsUp):
         codes, count = view.units(self.column)
         if unit.column is None or unit.column == self.column:
             return Exact([_held(codes[codes >= 0])])
-        units, owners = view.units(unit.column)
+        units, owners = bounding.owners(view, unit)
         kept = (codes >= 0) & (units >= 0)
         pairs = bounding.different(units[kept] * count + codes[kept])  # shape (pairs of a unit and a value,)
         pairs = pairs[bounding.keep_at_most(pairs // max(count, 1), owners, self._most(unit))]

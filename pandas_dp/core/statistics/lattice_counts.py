@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.bounding import bound_rows
+from pandas_dp.core.bounding import bound_rows, owners
 from pandas_dp.core.lattice import Lattice, integer_info, present_mask
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition
@@ -129,7 +129,7 @@ class LatticeCounts(AddsUp):
             edges = np.searchsorted(part, np.arange(self.by.count + 1)).tolist()
             return Exact([Points(at[i:j], counts[i:j].astype(np.int64)) for i, j in pairwise(edges)])
         if unit.column is not None:
-            units, count = view.units(unit.column)
+            units, count = owners(view, unit)
             kept = units >= 0 if mask is None else (units >= 0) & mask
             positions = np.flatnonzero(kept)
             values = values[positions[bound_rows(units[positions], count, unit, view.fill)]]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
@@ -67,7 +68,7 @@ class Products(AddsUp):
                 kept &= mask
         if unit.column is None:
             return Exact(self._sums([values[kept] for values, _ in raw]))
-        owner, units = view.units(unit.column)
+        owner, units = bounding.owners(view, unit)
         kept &= owner >= 0
         return Exact(self._by_unit([values[kept] for values, _ in raw], owner[kept], units, unit.rows))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.bounding import bound_rows
+from pandas_dp.core.bounding import bound_rows, owners
 from pandas_dp.core.lattice import Lattice, integer_info
 from pandas_dp.core.measurement import AddsUp, Exact, View, computed
 from pandas_dp.core.offset_sum import offset_sum
@@ -50,7 +50,7 @@ class CountWhere(AddsUp):
             holds &= present
         if unit.column is None:
             return Exact([int(np.count_nonzero(holds))])
-        units, count = view.units(unit.column)
+        units, count = owners(view, unit)
         counts = np.bincount(units[holds & (units >= 0)], minlength=count)  # shape (units,)
         return Exact([int(np.minimum(counts, unit.rows).sum())])
 
@@ -323,7 +323,7 @@ def _exact(result: Any) -> Fraction:
 
 def _rows_that_count(view: View, unit: PrivacyUnit) -> NDArray[np.intp]:
     """Positions of at most k random rows of each unit."""
-    units, count = view.units(unit.column or "")
+    units, count = owners(view, unit)
     positions = np.flatnonzero(units >= 0)
     return positions[bound_rows(units[positions], count, unit, view.fill)]
 
@@ -382,7 +382,7 @@ class Revenue:
         if unit.column is None:
             bids = bids[buys]
         else:
-            units, count = view.units(unit.column)
+            units, count = owners(view, unit)
             positions = np.flatnonzero(buys & (units >= 0))
             bids = bids[positions[bound_rows(units[positions], count, unit)]]
         bids = np.sort(bids)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.bounding import bound_rows
+from pandas_dp.core.bounding import bound_rows, owners
 from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import Exact, View
 from pandas_dp.core.partition import Keys
@@ -102,7 +102,7 @@ class SpanningTreeCost:
         if mask is not None:
             counted &= mask
         if unit.column is not None:
-            units, count = view.units(unit.column)
+            units, count = owners(view, unit)
             positions = np.flatnonzero(counted & (units >= 0))
             positions = positions[bound_rows(units[positions], count, unit)]
         else:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_dp.core import bounding
 from pandas_dp.core.lattice import CHUNK, Lattice, Raw, crossed, present_mask
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.offset_sum import offset_sum
@@ -69,16 +70,16 @@ class Total(AddsUp):
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact totals in lattice steps: a list of one Python int, or one for each part."""
         if unit.column is not None:
-            return Exact(self._by_unit(view, unit, unit.column))
+            return Exact(self._by_unit(view, unit))
         if self.by is not None:
             rows, firsts = _sums_in_parts(view, unit, self.by, self, 1)
             return Exact([s + n * self.lattice.low for s, n in zip(firsts, rows, strict=True)])
         held, total = offset_sum(self.lattice, view.column(self.column))
         return Exact([total + held * self.lattice.low])
 
-    def _by_unit(self, view: View, unit: PrivacyUnit, column: str) -> list[int]:
+    def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
         """Totals of each unit in each part that it has rows in, cut, and added up by part."""
-        owners, units = view.units(column)
+        owners, units = bounding.owners(view, unit)
         c, parts = (unit.rows, 1) if self.by is None else (min(unit.rows_per_group, unit.rows), self.by.count)
         if self.by is not None:
             part = view.parts(self.by)
@@ -151,7 +152,7 @@ class Moments(AddsUp):
             return Exact(self._by_part(view, unit, self.by))
         if unit.column is None:
             return Exact(self._features(*offset_sum(self.lattice, view.column(self.column), self.degree)))
-        return Exact(self._by_unit(view, unit, unit.column))
+        return Exact(self._by_unit(view, unit))
 
     def _features(self, rows: Any, first: Any, second: Any = 0) -> list[Any]:
         """Sums of the features from those of 1, v and q."""
@@ -162,8 +163,8 @@ class Moments(AddsUp):
         sums = _sums_in_parts(view, unit, by, self, self.degree)
         return [feature for part in zip(*sums, strict=True) for feature in self._features(*part)]
 
-    def _by_unit(self, view: View, unit: PrivacyUnit, column: str) -> list[int]:
-        codes, units = view.units(column)
+    def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
+        codes, units = bounding.owners(view, unit)
         owner, offsets = _coded_offsets(view, codes, self.column, self.lattice)
         k, t = unit.rows, self.row_total
         largest = (k + 1) * t * max(k, offsets.size)  # of any product below

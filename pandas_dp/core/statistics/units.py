@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pandas_dp.core import bounding
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
@@ -35,7 +36,7 @@ class UnitSizes(AddsUp):
         """Exact counts, a list of one int more than edges; without a unit column each row is a unit."""
         sizes = np.ones(view.rows, dtype=np.intp)
         if unit.column is not None:
-            units, count = view.units(unit.column)
+            units, count = bounding.owners(view, unit)
             sizes = np.bincount(units[units >= 0], minlength=count)  # shape (units,)
         parts = np.searchsorted(np.array(self.edges), sizes[sizes > 0], side="left")  # shape (units with rows,)
         return Exact(np.bincount(parts, minlength=len(self.edges) + 1).tolist())

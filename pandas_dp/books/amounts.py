@@ -1,0 +1,201 @@
+"""The amounts of a budget: what answers come to, proved, as an epsilon and a delta, rounded to the safe side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from fractions import Fraction
+
+from pandas_dp.books.budget_words import is_over
+from pandas_dp.core.budget import State
+from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter, best_order, renyi_limit
+from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.mechanisms.gaussian import gaussian_delta
+
+PLACES = 12  # decimals of an epsilon, and digits of a delta
+DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
+FAR = Fraction(10**6)  # an epsilon of which the divergence of any order is positive
+MOST_DIGITS = 400  # of either, a delta of the smallest float included
+
+
+@dataclass(frozen=True)
+class Most(State):
+    """Sums that those of no period exceed, and these: what they admit fits in every period."""
+
+    start: State = field(default_factory=State.zero)
+    periods: Mapping[int, State] = field(default_factory=dict)
+    widest: int = 0
+
+    @property
+    def plain(self) -> State:
+        """These sums alone."""
+        return State(self.epsilon, self.unbounded, self.renyi, self.delta, self.planned)
+
+    @classmethod
+    def of(cls, start: State, periods: Mapping[int, State], widest: int) -> Most:
+        """Of the sums that a new period starts with and those of the others."""
+        states = [start, *periods.values()]
+        longest = max(len(state.planned) for state in states)
+        planned = [state.planned or (0,) * longest for state in states]
+        return cls(
+            max(state.epsilon for state in states),
+            any(state.unbounded for state in states),
+            max(state.renyi for state in states),
+            max(state.delta for state in states),
+            tuple(map(max, zip(*planned, strict=True))),
+            start,
+            periods,
+            widest,
+        )
+
+
+def state_of(ledger: Ledger, name: str, periods: tuple[int, int] | None = None) -> State:
+    """What is spent of a budget; of one with periods sums that those of none exceed, of some or of all."""
+    terms = ledger.budget(name)
+    if terms is None or terms[1].periods is None:
+        return ledger.state(name)
+    start, states, widest = ledger.periods(name)
+    first, last = periods or (-math.inf, math.inf)
+    return Most.of(start, {period: spent for period, spent in states.items() if first <= period <= last}, widest)
+
+
+class Odometer(str):
+    """A text that says what is spent or left in every currency, and carries the two that have the same meaning everywhere.
+
+    Attributes
+    ----------
+    epsilon, delta : Decimal
+        Of what is spent: what the answers so far come to, above the total only where answers from before the budget was opened,
+        or since a back-up was made, were charged to it; infinite where these have no finite epsilon. Where the budget counts
+        divergences that is the smaller of their sum, converted, and of the sum of the epsilons. Of what is left: the total
+        without that, at least 0. Rounded at the 12th decimal, deltas at the 12th digit of the total one, spent ones up, left
+        ones down.
+    guarantee : str
+        What the budget promises: its total, whatever is asked in which order. The amounts are for display.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="odometer example")
+    >>> _ = df.dp(epsilon=0.1).count(), df.dp(epsilon=0.2).count("age")
+    >>> session.spent, session.spent.epsilon, session.left.epsilon
+    ('epsilon=0.3', Decimal('0.3'), Decimal('2.7'))
+    >>> session.left.guarantee
+    'all answers together: epsilon=3, for one row more or less, even if questions depend on earlier answers'
+    """
+
+    __slots__ = ("delta", "epsilon", "guarantee")
+    epsilon: Decimal
+    delta: Decimal
+    guarantee: str
+
+    def __new__(cls, text: str, epsilon: Decimal, delta: Decimal, guarantee: str) -> Odometer:
+        """Attach the amounts to the text."""
+        self = super().__new__(cls, text)
+        self.epsilon, self.delta, self.guarantee = epsilon, delta, guarantee
+        return self
+
+    def __getnewargs__(self) -> tuple[str, Decimal, Decimal, str]:  # type: ignore[override]
+        """Let pickle and copy keep the amounts."""
+        return str(self), self.epsilon, self.delta, self.guarantee
+
+
+def proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fraction | None, Fraction]:
+    """The least epsilon that holds for what was answered by sum or by divergence, and its delta.
+
+    It is at most the total, but where more was charged than that: then the epsilons of all charges add up. Where one
+    has none, or uses up more delta than the budget has, nothing holds, and the epsilon is None.
+    """
+    budget = rule.budget
+    total = budget.epsilon, budget.delta
+    if is_over(rule, state):
+        uncounted = state.unbounded or state.delta > (0 if isinstance(rule, PureFilter) else budget.delta_reserved)
+        return (None, Fraction(1)) if uncounted else (state.epsilon, state.delta)
+    summed = (state.epsilon, state.delta) if not state.unbounded else total
+    if isinstance(rule, PureFilter):
+        return min(summed, total)
+    slack = budget.delta - budget.delta_reserved  # what the conversion takes
+    known = state.renyi if isinstance(rule, ZCDPFilter) else rho
+    found = [max(_converted(rule, state, slack), Fraction(0))] + ([] if known is None else [zcdp_epsilon(known, slack)])
+    return min(summed, total, (min(found), slack + state.delta))
+
+
+def _converted(rule: RenyiFilter, state: State, slack: Fraction) -> Fraction:
+    """Epsilon of the divergence so far, rounded up.
+
+    At one order it differs from the total by as much as the divergence from its limit, which was rounded down: see
+    `renyi_limit`. For sums of mu^2 it is the exact curve of one Gaussian mechanism, by bisection.
+    """
+    rest = rule.limit - state.renyi
+    if not isinstance(rule, GDPFilter):
+        return rule.budget.epsilon - rest * (rule.order if isinstance(rule, ZCDPFilter) else 1)
+    return gaussian_epsilon(math.sqrt(state.renyi) * (1 + 1e-9), slack)
+
+
+def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon that rho of zero-concentrated differential privacy keeps with a delta, about the least; rounded up.
+
+    Every order proves one; the order decides how small it is.
+
+    Examples
+    --------
+    >>> round(float(zcdp_epsilon(Fraction(1, 100), Fraction("9e-7"))), 3)
+    0.625
+    """
+    if not rho:
+        return Fraction(0)
+    found = Fraction(float(rho) + 2 * math.sqrt(float(rho) * -math.log(delta)))
+    for _ in range(3):  # the best order follows from the epsilon, which follows from the order
+        order = best_order(found, delta)
+        found = min(found, order * rho + FAR - renyi_limit(FAR, delta, order))
+    return max(order * rho + FAR - renyi_limit(FAR, delta, order), Fraction(0))
+
+
+def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:
+    """Least epsilon at which one Gaussian mechanism of this mu keeps a delta, rounded up, by bisection."""
+    goal = float(delta) * (1 - 1e-5)  # the cancellation in tiny epsilons costs less than this
+    if not mu or gaussian_delta(0.0, mu) <= goal:
+        return Fraction(0)
+    low, high = 0.0, 1.0
+    while gaussian_delta(high, mu) > goal:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_delta(middle, mu) > goal else (low, middle)
+    return Fraction(high)
+
+
+def told_as(
+    text: str, epsilon: Fraction | None, delta: Fraction, rounding: str, guarantee: str, total: Fraction
+) -> Odometer:
+    """A text with both amounts.
+
+    Of delta there are so many decimals that the total has 12 digits: of 12 decimals a small one would be many times itself.
+    """
+    places = PLACES - math.floor(math.log10(total)) if total else PLACES
+    amount = Decimal("Infinity") if epsilon is None else _decimal(epsilon, rounding)
+    return Odometer(text, amount, _decimal(delta, rounding, places), guarantee)
+
+
+def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:
+    """A rational with at most so many decimals, rounded in the direction that promises less."""
+    scaled = x * 10**places
+    whole = math.ceil(scaled) if rounding == ROUND_CEILING else math.floor(scaled)
+    # of text, and with digits enough: what the caller's decimal context says rounds nothing here
+    return Context(prec=MOST_DIGITS).normalize(Decimal(f"{whole}e{-places}")) if whole else Decimal(0)
+
+
+def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
+    """Delta of k units of which each has these terms, rounded up: delta (e^(k epsilon) - 1) / (e^epsilon - 1), at most 1."""
+    if size == 1 or not delta:
+        return delta
+    if size * epsilon >= MOST:
+        return Fraction(1)
+    with localcontext(DIGITS):
+        e, one = (Decimal(x.numerator) / x.denominator for x in (epsilon, delta))
+        # of sixty digits a small epsilon cancels a few: 1e-30 more covers every rounding
+        grown = one * ((size * e).exp() - 1) / (e.exp() - 1) * (1 + Decimal("1e-30"))
+    return min(Fraction(grown), Fraction(1))

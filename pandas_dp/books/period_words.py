@@ -1,0 +1,157 @@
+"""What a budget for each period has spent and has left: first what it comes to for somebody who is in all of them.
+
+Nobody shall take the total of one period for a promise to a person. See `pandas_dp.core.period_sums` for the theorems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_CEILING
+from fractions import Fraction
+from typing import Any
+
+from pandas_dp.books.amounts import Most, Odometer, group_delta, proved, told_as
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import Filter
+from pandas_dp.core.privacy import PrivacyUnit, show
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.argument_help import uncopied
+from pandas_dp.facts.numbers import positive_int, three_digits
+from pandas_dp.facts.periods import EXAMPLES, Periods
+from pandas_dp.release.text import COUNTED
+
+LEAST_BOUND = Fraction(1, 10)  # a delta from which on nothing is promised
+Bound = tuple[Fraction, Fraction] | None  # epsilon and delta
+
+
+class PeriodSpent(Odometer):
+    """What is spent: `epsilon` and `delta` are those of somebody who is in all periods that were asked.
+
+    Attributes
+    ----------
+    period : Odometer
+        What is spent in the period that spent most.
+    """
+
+    __slots__ = ("period",)
+    period: Odometer
+
+
+class PeriodLeft(Odometer):
+    """What is left: `epsilon` and `delta` are those that every period has."""
+
+    __slots__ = ("_left", "_state", "_unit")
+    _left: Callable[[State], Odometer]
+    _state: Most
+    _unit: PrivacyUnit
+
+    @classmethod
+    def of(cls, state: Most, unit: PrivacyUnit, left: Callable[[State], Odometer]) -> PeriodLeft:
+        """Say what every period has left; a new one has what is left of the sums that it starts with."""
+        least, new = left(state.plain), left(state.start)
+        less, _, counted = least.partition(COUNTED)
+        text = f"{new.partition(COUNTED)[0]} in each {unit.period}"
+        if state.periods:
+            example = EXAMPLES[Periods.from_text(unit.periods or "").period]
+            text += f" not asked yet, {less} in the one that spent most: left.period({example!r})"
+        text += f"{COUNTED}{counted}" if counted else ""
+        made = cls(text, least.epsilon, least.delta, least.guarantee)
+        made._left, made._state, made._unit = left, state, unit
+        return made
+
+    def period(self, name: str) -> Odometer:
+        """What one period has left, by its name.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"at": pd.date_range("2026-11-27", periods=4000, freq="min")})
+        >>> session = df.dp.protect(epsilon=1, period="D", time="at", name="left example")
+        >>> count = df.dp.period("2026-11-27").dp(epsilon=0.25).count()
+        >>> session.left.period("2026-11-27"), session.left.period("2026-11-28")
+        ('epsilon=0.75', 'epsilon=1')
+        """
+        number = Periods.from_text(self._unit.periods or "").number(name)
+        return self._left(self._state.periods.get(number, self._state.start))
+
+    __reduce__ = uncopied
+
+
+def somebody(rule: Filter, state: Most, unit: PrivacyUnit) -> Bound:
+    """Epsilon and delta of one unit that is in all periods that were asked, None where no bound holds.
+
+    Where every row is a unit it is in one period alone.
+    """
+    each = [proved(rule, spent) for spent in (state.start, *state.periods.values())]
+    if unit.column is None:
+        each = [proved(rule, state)]
+    known = [(epsilon, delta) for epsilon, delta in each if epsilon is not None]
+    if len(known) < len(each) or (unit.column is not None and state.start != State.zero()):
+        return None
+    if rule.budget.delta and state.widest > 1 and unit.column is not None:
+        return in_periods(rule.budget, len(state.periods), state.widest)
+    sums = sum((epsilon for epsilon, _ in known), Fraction(0)), sum((delta for _, delta in known), Fraction(0))
+    return sums if sums[1] < LEAST_BOUND else None
+
+
+def in_periods(budget: Budget, many: int, widest: int) -> Bound:
+    """Epsilon and delta that the totals promise one unit in so many periods; None where that is nothing."""
+    alone = widest <= 1 or not budget.delta
+    delta = many * budget.delta if alone else group_delta(budget.epsilon, budget.delta, many)
+    return (many * budget.epsilon, delta) if delta < LEAST_BOUND else None
+
+
+def promise(budget: Budget, unit: PrivacyUnit, many: int, widest: int) -> str:
+    """Say what the totals promise one unit in so many periods."""
+    found = in_periods(budget, many, widest)
+    return f"nothing: delta would be {show(LEAST_BOUND)} or more" if found is None else _terms(*found)
+
+
+def group_text(budget: Budget, unit: PrivacyUnit, state: State, size: int, periods: Any) -> str:
+    """Say what the total promises one unit in so many periods.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+    """
+    many = positive_int(periods, "periods")
+    if not isinstance(state, Most) or unit.column is None or size != 1:
+        raise ArgumentValueError(
+            "periods= asks what one unit is promised that is in several periods: it needs a budget for each period, unit= and "
+            "a size of 1, session.group(periods=7)"
+        )
+    return f"one {unit.column!r} in {many:,} {unit.period}s: {promise(budget, unit, many, state.widest)}"
+
+
+def _terms(epsilon: Fraction, delta: Fraction) -> str:
+    told = f"epsilon={show(three_digits(epsilon, ROUND_CEILING) if epsilon.denominator > 10**6 else epsilon)}"
+    return told + (f", delta={show(three_digits(delta, ROUND_CEILING))}" if delta else "")
+
+
+def spent(rule: Filter, state: Most, unit: PrivacyUnit, one: Odometer) -> PeriodSpent:
+    """Say what is spent, first by somebody who is in all periods that were asked; `one` is what is spent in the poorest."""
+    found = somebody(rule, state, unit)
+    words, _, counted = one.partition(COUNTED)
+    poorest = f"{words} in the {unit.period} that spent most"
+    if unit.column is None:
+        text = f"{poorest}, for one row ({len(state.periods):,} asked)"
+    else:
+        total = "no bound" if found is None else _terms(*found)
+        until = _until(rule, state) if found is None else ""
+        text = f"{total} for a {unit.column!r} present in every {unit.period} asked ({len(state.periods):,}){until}; {poorest}"
+    text += f"{COUNTED}{counted}" if counted else ""
+    epsilon, delta = found or (None, Fraction(1))
+    told = told_as(text, epsilon, delta, ROUND_CEILING, one.guarantee, rule.budget.delta)
+    made = PeriodSpent(told, told.epsilon, told.delta, told.guarantee)
+    made.period = one
+    return made
+
+
+def _until(rule: Filter, state: Most) -> str:
+    """In how many periods somebody may be at most for anything to be promised."""
+    if state.start != State.zero():
+        return ", as answers that name none count in each"
+    many = 0
+    while many < len(state.periods) and in_periods(rule.budget, many + 1, state.widest) is not None:
+        many += 1
+    return f": nothing is promised in more than {many:,}"

@@ -1,0 +1,196 @@
+"""Running totals of released answers about periods: free, as what was released alone is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from operator import add
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.base import Answer, Caution
+from pandas_dp.aggregates.count import Count, CountBy
+from pandas_dp.aggregates.moments import Sum
+from pandas_dp.aggregates.uncertainty import Additive, EachOf
+from pandas_dp.aggregates.weighted_noise import CellNoise, Law, half_width
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.labels import CrossLabels
+from pandas_dp.facts.periods import Periods
+from pandas_dp.release.base import NO_MORE, Release
+from pandas_dp.release.reconcile import entries_of, mechanisms_of
+from pandas_dp.release.values import Vector, make_release
+from pandas_dp.steps.periods import InPeriods
+
+LINE = "pandas_dp.running_total([monday, tuesday, wednesday])"
+ASK = "df.dp.period('2026-11-28').dp(epsilon=0.5).count()"
+FREE = "the sums of entries {} of the ledger: nothing is charged, their privacy is that of these answers together"
+SUMS = "count(), sum('cost', bounds=(0, 100)), or one of them by groupby('ward', keys=[...])"
+MOST_NAMED = 3  # gaps that a note names
+
+
+@dataclass(frozen=True)
+class Added:
+    """Noise of several independent draws, added up.
+
+    Attributes
+    ----------
+    law : Law
+        Of the sum, in whole steps.
+    """
+
+    law: Law
+
+    def half_width(self, level: float) -> int:
+        """Steps within which it stays with this probability: a whole number m of them reaches as far as m + 1/2 on the axis."""
+        return max(0, math.ceil(half_width(self.law, level) - 0.5))
+
+
+@example(LINE)
+def running_total(answers: Any) -> Any:
+    """Add up the answers about days, months or other periods of one budget, one after the other: nothing is charged.
+
+    Parameters
+    ----------
+    answers : list of Release
+        What ``count``, ``sum`` or the counts and sums by listed keys or bins of one column said of periods that do not overlap:
+        one question of one growing table, asked of ``df.dp.period(...)`` for each, at any prices. Days and whole months may
+        stand side by side.
+
+    Returns
+    -------
+    Series, or DataFrame with a column for each key
+        The total up to the end of each answer's periods, in the order of time; the index names the last period of each.
+        With ``.interval()`` and ``.table()``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        For answers of different questions, budgets, units or steps, for those that name no periods, and where periods overlap.
+
+    Notes
+    -----
+    The noise of the answers is independent, so the variance of a total is the sum of theirs, and its interval follows the law
+    of that sum. After n days of epsilon each the standard deviation of a running count is sqrt(2 n) / epsilon. It grows more
+    slowly where months are asked, too: half the price for each day and half for each month, on its last night, make a total of
+    finished months and the days since, at the end of a year sqrt(2 * 12) / (epsilon / 2), which is 9.8 / epsilon and not
+    27 / epsilon. A total adds what each answer counted: where a unit's rows are bounded, that many in every period.
+    Privacy is that of the answers together, under both relations, since only these are looked at.
+    Source: the sum of independent answers, Dwork, McSherry, Nissim, Smith 2006; levels of time, Dwork, Naor, Pitassi, Rothblum
+    2010; Chan, Shi, Song 2011.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"at": pd.date_range("2026-11-01", periods=9000, freq="min")})
+    >>> session = df.dp.protect(epsilon=2, period="D", time="at", name="running total example")
+    >>> days = [df.dp.period(f"2026-11-0{day}").dp(epsilon=1).count() for day in (1, 2, 3)]
+    >>> total = pandas_dp.running_total(days)
+    >>> total.index.tolist(), bool(4250 < total["2026-11-03"] < 4390)
+    (['2026-11-01', '2026-11-02', '2026-11-03'], True)
+    """
+    listed = list(answers) if isinstance(answers, list | tuple) else []
+    if len(listed) < 2 or not all(isinstance(one, Release) for one in listed):
+        raise ArgumentTypeError(f"running_total takes a list of two answers or more: {LINE}")
+    for place, one in enumerate(listed):
+        _check(place, one, listed[0])
+    listed.sort(key=lambda one: one._provenance.periods)
+    periods = next(step.periods for step in listed[0].query.steps if isinstance(step, InPeriods))
+    return _summed(listed, periods, _gaps(listed, periods))
+
+
+def _check(place: int, answer: Release, first: Release) -> None:
+    """Refuse what cannot be added up."""
+    origin, asked, error = answer._provenance, answer.query.aggregate, answer._provenance.error
+    if origin.periods is None:
+        raise ArgumentTypeError(f"answer {place} does not say which periods it is about: ask {ASK}")
+    plain = isinstance(error, Additive) and error.within is None and error.kind.name in ("number", "bool")
+    if not isinstance(asked, Count | CountBy | Sum) or isinstance(_labels(asked), CrossLabels) or not plain:
+        raise ArgumentTypeError(f"answer {place} is none that adds up: ask {SUMS} of each period")
+    if isinstance(answer, Vector) and answer._changed():
+        raise ArgumentTypeError(f"answer {place} was changed since it was released: give it as it was")
+    if origin.content is None or first._provenance.content is None or _whose(answer) != _whose(first):
+        raise ArgumentTypeError(
+            f"answer {place} is of another budget, unit or schema than answer 0: ask both of one session"
+        )
+    if repr(asked) != repr(first.query.aggregate) or answer.query.groups != first.query.groups:
+        raise ArgumentTypeError(
+            f"answer {place} is of another question than answer 0, {first.query.call}: ask the same of each period"
+        )
+    if _others(answer) != _others(first):
+        raise ArgumentTypeError(f"answer {place} was asked behind other steps than answer 0: ask both of one frame")
+
+
+def _labels(asked: Any) -> Any:
+    """The parts that an answer has a number of each; None where it is one number."""
+    return getattr(asked, "labels", None)
+
+
+def _whose(answer: Release) -> tuple[Any, ...]:
+    """The budget and what it counts; the content may grow from night to night."""
+    name, unit, _, nulls = answer._provenance.content or (None,) * 4
+    return name, unit, nulls
+
+
+def _others(answer: Release) -> list[Any]:
+    return [step for step in answer.query.steps if not isinstance(step, InPeriods)]
+
+
+def _gaps(answers: Sequence[Release], periods: Periods) -> tuple[Caution, ...]:
+    """Say which periods between the answers no answer is about; where two answers are about one, refuse them."""
+    gaps = []
+    spans = [answer._provenance.periods or (0, 0) for answer in answers]
+    for (_, end), (start, _) in pairwise(spans):
+        if start <= end:
+            raise ArgumentValueError(
+                f"two answers are about {periods.name(start)!r}, which would count twice: leave one of them out"
+            )
+        if start > end + 1:
+            names = dict.fromkeys((periods.name(end + 1), periods.name(start - 1)))
+            gaps.append(" to ".join(names))
+    more = f" and {len(gaps) - MOST_NAMED} more times" * (len(gaps) > MOST_NAMED)
+    return (Caution(f"no answer is about {', '.join(gaps[:MOST_NAMED])}{more}: the totals leave them out"),) * bool(
+        gaps
+    )
+
+
+def _cells(answer: Release) -> list[Any]:
+    """The noisy numbers of an answer, in the order of its parts."""
+    asked: Any = answer.query.aggregate
+    if _labels(asked) is None:
+        return [answer.value]
+    found: list[Any] = answer.value.reindex(_labels(asked).index()).tolist()
+    return found
+
+
+def _summed(answers: Sequence[Release], periods: Periods, gaps: tuple[Caution, ...]) -> Any:
+    draws: Counter[tuple[float, CellNoise]] = Counter()
+    errors = []
+    for answer in answers:
+        error: Any = answer._provenance.error
+        draws[1.0, CellNoise.of(error.noise)] += 1
+        errors.append(Additive(Added(Law.of(draws)), error.step, error.kind))
+    rows = list(accumulate(map(_cells, answers), lambda total, more: list(map(add, total, more))))
+    spans = [answer._provenance.periods or (0, 0) for answer in answers]
+    index = pd.Index([periods.name(end) for _, end in spans], name=periods.word)
+    last, labels, shown = answers[-1], _labels(answers[-1].query.aggregate), entries_of(answers)
+    value: Any = pd.DataFrame(rows, index=index, columns=["running_total"] if labels is None else labels.index())
+    value = value["running_total"] if labels is None else value
+    steps = (*_others(last), InPeriods(periods, spans[0][0], spans[-1][1]))
+    notes = dict.fromkeys(note for answer in answers for note in answer.notes)
+    origin = replace(
+        last._provenance,
+        query=replace(last.query, steps=steps, call=f"{last.query.call}, running total of {len(answers)} answers"),
+        mechanism=f"{mechanisms_of(answers)}, added up",
+        spent=f"{NO_MORE} than entries {shown} cost together",
+        stored=False,
+        error=EachOf(tuple(errors)),
+        notes=(*notes, FREE.format(shown), *gaps),
+        content=None,
+        entry=None,
+    )
+    return make_release(Answer(value, origin.mechanism, origin.error), origin)

@@ -1,0 +1,68 @@
+"""What the period of a row is, as ``protect`` accepts it, and the step to the rows of some periods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.core.database import READ
+from pandas_dp.core.gate import Given
+from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.periods import Periods
+from pandas_dp.facts.public_only import refuse_private
+from pandas_dp.steps.periods import InPeriods, period
+from pandas_dp.tables import frames
+from pandas_dp.tables.protected import Table
+
+
+def opened(frame: pd.DataFrame, period: Any, time: Any, zone: Any, neighbors: Any) -> Periods | None:
+    """Return what the period of a row is, from what ``protect`` accepts."""
+    if period is None:
+        if time is not None or zone is not None:
+            raise ArgumentTypeError(
+                "time= and zone= need a period: df.dp.protect(epsilon=1, period='D', time='visited_at')"
+            )
+        return None
+    if neighbors == NeighboringRelation.REPLACE_ONE:
+        raise ArgumentValueError(
+            "with period= the relation is add_remove: under replace_one the number of rows of every period would be public. "
+            "Leave neighbors= out"
+        )
+    return Periods.opened(period, time, frames.kind_of_time(frame, time), zone)
+
+
+def as_on_record(unit: PrivacyUnit, terms: tuple[Any, PrivacyUnit] | None) -> PrivacyUnit:
+    """The same unit with the zone's offsets on record: a changed database of time zones moves no row to another period."""
+    known = unit if terms is None else terms[1]
+    if None in (unit.periods, known.periods):
+        return unit
+    same = Periods.from_text(known.periods or "").terms == Periods.from_text(unit.periods or "").terms
+    return replace(unit, periods=known.periods) if same else unit
+
+
+def in_periods(table: Table, first: Any, last: Any) -> tuple[InPeriods, ...]:
+    """The step to the rows of some periods; see ``df.dp.period``."""
+    periods = table.periods
+    refuse_private("period", [("first", first), ("last", last)])
+    if periods is None:
+        raise ArgumentValueError(
+            "period() needs a budget for each period: df.dp.protect(epsilon=1, period='D', time='visited_at')"
+        )
+    return period(periods, first, last, table.empty)
+
+
+def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, ...]:
+    """What an answer about some periods says of itself: which rows are in none, and when a stored one was drawn."""
+    periods = table.periods
+    if periods is None:
+        return ()
+    said = f"rows without {periods.time!r} are in no {periods.word}; rows that come later share the budget of theirs"
+    query = "SELECT time FROM entries WHERE budget = ? AND sequence = ?"
+    asked = ledger._ids[name], given.sequence
+    ((time,),) = ledger._store.transact(READ, lambda connection: connection.execute(query, asked).fetchall())
+    # also of an answer that is drawn just now: the files of a job that is started again stay as they are
+    return said, f"as of {time[:16].replace('T', ' ')} UTC: fresh=True buys a new one"
