@@ -355,6 +355,13 @@ def elsewhere(code: str, rules: Path) -> str:
 
 
 @pytest.mark.slow
+def test_utc_needs_no_database_of_time_zones(tmp_path):
+    code = "print(Periods.opened('D', 'at', Kind('datetime', 'UTC')).edges(0))"
+    hidden = f"import sys; sys.modules['tzdata'] = None; {code}"
+    assert elsewhere(hidden, tmp_path) == str(of_zone("UTC").edges(0))
+
+
+@pytest.mark.slow
 def test_what_is_on_record_decides_whatever_the_machine_says(tmp_path):
     """A machine gives Berlin the clocks of Tokyo: a budget opened there has those days, one on record keeps its own."""
     (tmp_path / "Europe").mkdir()
