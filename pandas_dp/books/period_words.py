@@ -18,6 +18,7 @@ from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.argument_help import uncopied
 from pandas_dp.facts.numbers import positive_int, three_digits
 from pandas_dp.facts.periods import EXAMPLES, Periods
+from pandas_dp.release.text import COUNTED
 
 LEAST_BOUND = Fraction(1, 10)  # a delta from which on nothing is promised
 Bound = tuple[Fraction, Fraction] | None  # epsilon and delta
@@ -48,12 +49,12 @@ class PeriodLeft(Odometer):
     def of(cls, state: Most, unit: PrivacyUnit, left: Callable[[State], Odometer]) -> PeriodLeft:
         """Say what every period has left; a new one has what is left of the sums that it starts with."""
         least, new = left(state.plain), left(state.start)
-        text = f"{new} in each {unit.period}"
+        less, _, counted = least.partition(COUNTED)
+        text = f"{new.partition(COUNTED)[0]} in each {unit.period}"
         if state.periods:
             example = EXAMPLES[Periods.from_text(unit.periods or "").period]
-            text = (
-                f"{new} in each {unit.period} not asked yet, at least {least} in the others: left.period({example!r})"
-            )
+            text += f" not asked yet, {less} in the one that spent most: left.period({example!r})"
+        text += f"{COUNTED}{counted}" if counted else ""
         made = cls(text, least.epsilon, least.delta, least.guarantee)
         made._left, made._state, made._unit = left, state, unit
         return made
@@ -130,13 +131,15 @@ def _terms(epsilon: Fraction, delta: Fraction) -> str:
 def spent(rule: Filter, state: Most, unit: PrivacyUnit, one: Odometer) -> PeriodSpent:
     """Say what is spent, first by somebody who is in all periods that were asked; `one` is what is spent in the poorest."""
     found = somebody(rule, state, unit)
-    poorest = f"{one} in the {unit.period} that spent most"
+    words, _, counted = one.partition(COUNTED)
+    poorest = f"{words} in the {unit.period} that spent most"
     if unit.column is None:
-        text = f"{poorest}, for one row; {len(state.periods):,} asked"
+        text = f"{poorest}, for one row ({len(state.periods):,} asked)"
     else:
         total = "no bound" if found is None else _terms(*found)
         until = _until(rule, state) if found is None else ""
         text = f"{total} for a {unit.column!r} present in every {unit.period} asked ({len(state.periods):,}){until}; {poorest}"
+    text += f"{COUNTED}{counted}" if counted else ""
     epsilon, delta = found or (None, Fraction(1))
     told = told_as(text, epsilon, delta, ROUND_CEILING, one.guarantee, rule.budget.delta)
     made = PeriodSpent(told, told.epsilon, told.delta, told.guarantee)

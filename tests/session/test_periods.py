@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import pandas_dp
+from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -18,6 +20,7 @@ from pandas_dp.errors import (
     LedgerError,
     NoSessionError,
 )
+from pandas_dp.session import ledger_files
 from pandas_dp.tables.protected import Table
 
 MON, TUE, WED = "2026-11-23", "2026-11-24", "2026-11-25"
@@ -398,6 +401,64 @@ def test_files_are_read_for_the_nights_alone(tmp_path, drawn):
     count(scan, MON, WED)
     assert [exact for exact, _ in drawn] == [[5], [15]]
     assert session.spent.epsilon == F("2")
+
+
+def test_dask_reads_the_nights_alone(drawn):
+    dataframe = pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pandas_dp.dask")
+    frame = dataframe.from_pandas(table(), npartitions=2)
+    session = protect(frame, "dask", table="visits")
+    count(frame, TUE)
+    count(frame, MON, WED)
+    assert [exact for exact, _ in drawn] == [[5], [15]]
+    assert session.spent.epsilon == F("2")
+    with pytest.raises(ArgumentValueError, match="say which days count"):
+        frame.dp(epsilon=0.5).count()
+
+
+def test_an_older_copy_that_is_put_back_is_charged_in_every_night(tmp_path, ledger):
+    frame = table()
+    session = protect(frame, "older copy", ledger=ledger)
+    count(frame, MON)
+    session.close()
+    books = open_ledger(ledger)
+    ledger_files.backup(books, str(tmp_path / "copy.dpledger"))
+    books.close()
+    copy = open_ledger(tmp_path / "copy.dpledger")
+    ledger_files.restore(copy, PrivacyLoss.pure(F("0.25")), "epsilon=0.25")
+    copy.verify()
+    again = protect(frame, "older copy", ledger=tmp_path / "copy.dpledger")
+    assert [str(again.left.period(day)) for day in (MON, TUE)] == ["epsilon=0.25", "epsilon=0.75"]
+    with pytest.raises(BudgetExceededError):
+        count(frame, TUE, price=1)
+    assert "no bound for a 'who'" in again.spent
+    again.close()
+
+
+NIGHT = """
+import sys, pandas as pd, pandas_dp
+df = pd.DataFrame({"at": pd.to_datetime(["2026-11-23"] * 5), "who": range(5)})
+session = df.dp.protect(epsilon=1, unit="who", max_rows=2, period="D", time="at", ledger=sys.argv[1], name="two jobs")
+paid = 0
+for _ in range(20):
+    try:
+        df.dp.period("2026-11-23").dp(epsilon=0.125, fresh=True).count()
+        paid += 1
+    except pandas_dp.BudgetExceededError:
+        break
+print(paid)
+"""
+
+
+def test_two_jobs_at_once_never_exceed_the_total_of_a_night(ledger):
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", NIGHT, str(ledger)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert sum(int(job.communicate()[0]) for job in jobs) == 8
+    books = open_ledger(ledger)
+    books.verify()
+    books.close()
 
 
 def test_a_session_of_a_worker(ledger):
