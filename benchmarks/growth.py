@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,6 +26,7 @@ def measure(wanted: Callable[[str], bool], rows: int, quick: bool) -> Iterator[R
     most = 1000 if quick else min(rows, 1_000_000)
     for name, sizes, prepare in (
         ("queries", (10, 100, 1000) if quick else (10, 100, 1000, 10_000), _queries),
+        ("nights: a count of the next one", (3, 36, 365) if quick else (3, 36, 365, 3650), _nights),
         ("rows: mean", powers(100, rows), lambda n: _rows(n, "mean")),
         ("rows: median", powers(100, rows), lambda n: _rows(n, "median")),
         ("rows: grouped mean", powers(100, rows), lambda n: _grouped(n, 50)),
@@ -70,6 +73,19 @@ def _queries(calls: int) -> tuple[pd.DataFrame, Call]:
             df.dp(epsilon=1, fresh=True).count()
 
     return df, session
+
+
+def _nights(nights: int) -> tuple[pd.DataFrame, Call]:
+    """The next night's question where so many nights are on record, in a ledger file."""
+    first = pd.Timestamp("2000-01-01")
+    days = iter(first + pd.Timedelta(days=day) for day in itertools.count(nights))
+    df = pd.DataFrame({"at": [first], "uid": [1]})
+    df.dp.protect(
+        epsilon=2, unit="uid", max_rows=1, period="D", time="at", name="nights",
+        ledger=Path(tempfile.mkdtemp()) / "nights.dpledger",
+    )  # fmt: skip
+    df.dp.period(first, first + pd.Timedelta(days=nights - 1)).dp(epsilon=1).count()
+    return df, lambda: df.dp.period(next(days)).dp(epsilon=1).count()
 
 
 def _rows(rows: int, statistic: str) -> tuple[pd.DataFrame, Call]:

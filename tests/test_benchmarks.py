@@ -96,7 +96,7 @@ def test_the_other_parts(tmp_path):
     assert {f"discrete {law}, scale 1e{k}" for law in ("Laplace", "Gaussian") for k in (-3, 0, 3, 6, 9, 12)} <= noise
     assert {"permute-and-flip, alike", "noise of many bins", "histogram of many bins"} <= noise
     growth = [row for row in kept["rows"] if row["part"] == "growth"]
-    assert {row["name"].split(":")[0] for row in growth} == {"queries", "rows", "groups", "bins", "units"}
+    assert {row["name"].split(":")[0] for row in growth} == {"queries", "nights", "rows", "groups", "bins", "units"}
     assert all(len(row["figures"]["slopes"]) == len(row["figures"]["sizes"]) - 1 for row in growth)
     assert len(names(kept, "cores")) == 9
     if Path("/proc/self/clear_refs").exists():

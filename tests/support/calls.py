@@ -150,6 +150,8 @@ def _along(made: Any, calls: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------------- everything else
 FRAME = held()
+DAYS = table()
+DAYS.dp.protect(epsilon=10**6 - 1, delta=0.5, unit="uid", max_rows=4, period="D", time="day", name=fresh())
 ASKING = FRAME.dp(epsilon=1)
 UNITS = held(units=True)
 LOOKUP = {"ward": ["A", "B"], "floor": [1, 2]}
@@ -258,6 +260,8 @@ right("Accessor.protect", _protect(epsilon=1, unit="uid", max_rows=2, schema=SCH
 right("Accessor.protect", _protect(epsilon=1, delta=1e-6, plan={0.1: 3}))
 right("Accessor.protect", lambda: Made(table().dp.protect, (), {"session": FRAME.dp.session}))
 right("Accessor.pipe", lambda: Made(FRAME.dp.pipe, (QUERY,)))
+right("Accessor.protect", _protect(epsilon=1, unit="uid", max_rows=2, period="D", time="day"))
+right("Accessor.period", lambda: Made(DAYS.dp.period, ("2013-01-05", "2013-01-07")))
 right("Accessor.allot", lambda: Made(FRAME.dp.allot, (fresh(),), {"epsilon": 1}))
 right("Accessor.partition", lambda: Made(held().dp.partition, ("ward",), {"keys": KEYS, "epsilon": 1}))
 right("PricedFrame.__getitem__", lambda: Made(ASKING.__getitem__, ("cost",), {}, lambda made: made.count()))
@@ -269,6 +273,7 @@ right("Session.adopt", lambda: Made(FRAME.dp.session.adopt, (table(),), {"reason
 right("Session.extend", lambda: Made(held().dp.session.extend, (10**6,), {"reason": "more"}))
 right("Session.close", lambda: Made(held().dp.session.close))
 right("Session.group", lambda: Made(FRAME.dp.session.group, (3,)))
+right("Session.group", lambda: Made(DAYS.dp.session.group, (), {"periods": 7}))
 right(
     "Session.reconcile", lambda: Made(FRAME.dp.session.reconcile, (), {"complete": ["ward", "to"], "nonnegative": True})
 )
