@@ -54,6 +54,7 @@ class Accessor(RowSteps[pd.DataFrame]):
     **Before the price**
 
     * ``df.dp.protect(...)``: open the budget, or join it. ``df.dp.allot(...)``, ``df.dp.partition(...)``: parts of it.
+    * ``df.dp.period("2026-11-28")``: the rows of a day, where the budget is for each.
     * ``df.dp.preview(epsilon=0.5)``: price and error of a question; reads and charges nothing.
     * ``df.dp(epsilon=0.5)``, with ``delta=1e-7`` for Gaussian noise and unknown keys, ``df.dp(rho=0.01)``: a price.
     * ``df.dp(within=20)``: the smallest price for that error.
