@@ -319,13 +319,8 @@ class Revenue:
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
         sold = unit.rows if self.supply is None else min(unit.rows, self.supply)
-        largest = sold * self.prices[-1]
-        return Sensitivity(
-            l1=len(self.prices) * largest,
-            l2_squared=len(self.prices) * largest**2,
-            linf=largest,
-            range=largest,
-        )
+        largest, prices = sold * self.prices[-1], len(self.prices)
+        return Sensitivity(l1=prices * largest, l2_squared=prices * largest**2, linf=largest, range=largest)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact revenues in steps, an int64 array of shape (prices,)."""
