@@ -219,10 +219,11 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
 
 
 def latest(answers: list[Release]) -> list[Release]:
-    """The answers, each in the place of those that it refines: they are it with more noise, and tell nothing beside it."""
+    """The answers, each in the place of those that it refines or averages: they tell nothing beside it."""
     made: dict[Any, Release] = {}
-    for answer in sorted(answers, key=lambda each: len(each.query.refines)):
-        made |= {(answer._provenance.content, entry): answer for entry in answer.query.refines}
+    for answer in sorted(answers, key=lambda each: len(each.query.refines) + len(each.query.averages)):
+        within = *answer.query.refines, *(entry for entry, _ in answer.query.averages)
+        made |= {(answer._provenance.content, entry): answer for entry in within}
     return [made.get((each._provenance.content, each._provenance.entry), each) for each in answers]
 
 
