@@ -53,12 +53,13 @@ class Refining(PreparedFrame):
         Notes
         -----
         Refined are answers with Laplace noise in a budget without a delta and without a plan, of rows in memory that this
-        process drew them from, where a unit is a row. With prices e and f the charge is e + f, and both answers together have
-        a privacy loss of at most e + f, under ``add_remove`` and under ``replace_one``, as one answer at e + f has. The answer
-        at e is exactly the answer at e + f plus noise that no data touch. Whoever refines only answers that look surprising
-        should know that an interval covers in 95 % of all answers, not of those. The rows are those that were protected: never write into their memory past
-        pandas. A mean is that of all draws of the question that this process knows, of the same rows, rounded to steps of the
-        noise; each draw is charged in full. Source: Koufogiannis, Han, Pappas 2016.
+        process drew them from, where a unit is a row. With prices e and f the charge is e + f, and both answers together
+        have a privacy loss of at most e + f, under ``add_remove`` and under ``replace_one``, as one answer at e + f has.
+        The answer at e is exactly the answer at e + f plus noise that no data touch. Whoever refines only answers that look
+        surprising should know that an interval covers in 95 % of all answers, not of those. The rows are those that were
+        protected: never write into their memory past pandas. A mean is that of all draws of the question that this process
+        knows, of the same rows, rounded to steps of the noise; each draw is charged in full. Source: Koufogiannis, Han,
+        Pappas 2016.
 
         Examples
         --------
