@@ -116,7 +116,10 @@ def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
     base, entry = session._drawn.get(origin.entry or 0), origin.entry or 0
     given = (origin.content or ("",))[0] == session.name and base is not None
     if base is None or not given or repr(answer.query.aggregate) != repr(base.query.aggregate):
-        raise LedgerError("only an answer that this session gave can be refined, one of the latest thousand")
+        raise LedgerError(
+            "only an answer that this session gave can be refined, one of the latest thousand: answer = "
+            "df.dp(epsilon=0.5).count(), then df.dp(epsilon=0.5).refine(answer)"
+        )
     if _summed(base) is None:
         raise LedgerError(NO_MEAN)
     key = f"{base.request.key} refined"

@@ -9,6 +9,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import filter_for
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms import refined
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -255,3 +257,47 @@ def test_it_shows_nothing_of_what_it_draws_from_and_takes_vectors_of_one_length(
     assert "5" not in repr(mechanism)
     with pytest.raises(ValueError, match="longer"):
         mechanism.draw(Exact([1]), random_bytes)
+
+
+def test_no_adaptive_strategy_beats_what_the_pure_filter_charges():
+    """Two questions, each in three levels, in all orders, whatever was answered: the worst transcript of each is the books.
+
+    A strategy chooses by the answers so far what to ask next, so that its worst transcript is one of these. Twins that refine
+    the base twice, or pay the difference for a new draw, are beaten by some order.
+    """
+    prices = [F(1, 4), F(1, 2), F(1)]
+    powers = [F(math.exp(-price)).limit_denominator(10**9) for price in prices]
+    rule, values = filter_for(Budget.of(10, 0, None, "auto")), range(-4, 6)
+    charges = [DiscreteLaplace(1 / prices[0]).loss(Sensitivity(1, 1, 1))]
+    charges += [RefinedLaplace(1 / a, 1 / b, ()).loss(Sensitivity(1, 1, 1)) for a, b in pairwise(prices)]
+
+    def levels(p: list[F], out: tuple[int, ...], x: int, twin: str) -> float:
+        """The density of a chain's first answers, of the exact x."""
+        found = laplace(p[0], out[0] - x)
+        for place in range(1, len(out)):
+            if twin == "anew":
+                found *= laplace(p[place], out[place] - x)
+            else:
+                before = 0 if twin == "twice" else place - 1
+                found *= kernel(p[before], p[place], out[place] - x, out[before] - x)
+        return float(found)
+
+    def worst(length: int, twin: str) -> float:
+        some = product(values, repeat=length)
+        return max(abs(math.log(levels(powers, out, 0, twin) / levels(powers, out, 1, twin))) for out in some)
+
+    lengths = {twin: [0.0, *(worst(length, twin) for length in (1, 2, 3))] for twin in ("", "anew", "twice")}
+    beaten = set()
+    for order in (each for size in range(1, 6) for each in product("ab", repeat=size)):
+        asked, state = {"a": 0, "b": 0}, State.zero()
+        for question in order:
+            if asked[question] == 3:
+                break
+            state = rule.admit(state, rule.charge(charges[asked[question]]))
+            asked[question] += 1
+            total = float(state.epsilon)
+            assert sum(lengths[""][each] for each in asked.values()) == pytest.approx(total, abs=1e-6)
+            beaten |= {
+                twin for twin in ("anew", "twice") if sum(lengths[twin][n] for n in asked.values()) > total + 0.1
+            }
+    assert beaten == {"anew", "twice"}
