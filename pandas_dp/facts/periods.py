@@ -348,11 +348,14 @@ def offsets_of(zone: str) -> tuple[tuple[int, int], ...]:
     ArgumentValueError
         For names that the time zone database does not have.
     """
+    if zone == "UTC":  # which needs no database, and a small container may have none
+        return ((ZONES_FROM, 0),)
     try:
         rules = zoneinfo.ZoneInfo(zone)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         raise ArgumentValueError(
-            f"zone={zone[:40]!r} is no time zone that this machine knows: zone='Europe/Berlin'"
+            f"zone={zone[:40]!r} is no time zone that this machine knows, as in zone='Europe/Berlin'. Where it knows none: "
+            "pip install tzdata"
         ) from None
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 

@@ -104,13 +104,6 @@ def helpers() -> set[str]:
     return found | {"PricedFrame.__getitem__", "PricedGroups.__getitem__"}
 
 
-def of_days() -> list[Any]:
-    """The same question of two days, on a budget for each."""
-    frame = pd.DataFrame({"at": pd.to_datetime(["2026-11-28", "2026-11-29"] * 20)})
-    frame.dp.protect(epsilon=1, period="D", time="at", name=fresh())
-    return [frame.dp.period(day).dp(epsilon=1).count() for day in ("2026-11-28", "2026-11-29")]
-
-
 # ------------------------------------------------------------------------------------------------ questions, from the registry
 def held(units: bool = False, replaced: bool = False) -> pd.DataFrame:
     """A protected table with a budget of its own that nothing here can use up."""
@@ -208,6 +201,7 @@ COUNT = ASKING.count()
 VECTOR = ASKING.value_counts("ward", keys=KEYS)
 RANGES = ASKING.histogram("cost", bins=range(101), workload="ranges")
 CROSS = ASKING.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS})
+IN_TURN = [DAYS.dp.period(day).dp(epsilon=1).count() for day in ("2013-01-05", "2013-01-06")]
 COUNTS = [ASKING.value_counts("ward", keys=KEYS), CROSS]
 ANSWERED = held(replaced=True)
 QUERY = pandas_dp.query(epsilon=1).mean("cost", bounds=(0, 100))
@@ -364,7 +358,7 @@ right("dp", lambda: Made(pandas_dp.dp, (FRAME,)))
 right("geometric_prices", lambda: Made(pandas_dp.geometric_prices, (1, 100, 1.5)))
 right("mock", lambda: Made(pandas_dp.mock, (SCHEMA,), {"rows": 20, "unit": "uid", "max_rows": 3}))
 right("reconcile", lambda: Made(pandas_dp.reconcile, (COUNTS,), {"complete": ["ward", "to"], "nonnegative": True}))
-right("running_total", lambda: Made(pandas_dp.running_total, (of_days(),)))
+right("running_total", lambda: Made(pandas_dp.running_total, (IN_TURN,)))
 right("Plan.__call__", lambda: Made(pandas_dp.plan([WANTED], FRAME).__call__, (FRAME,)))
 right("Plan.to_toml", lambda: Made(pandas_dp.plan([WANTED], FRAME).to_toml))
 right("Plan.table", lambda: Made(pandas_dp.plan([WANTED], FRAME).table))
