@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +13,18 @@ from pandas_dp.core.database import READ
 from pandas_dp.core.gate import Given
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 from pandas_dp.facts.periods import Periods
 from pandas_dp.facts.public_only import refuse_private
 from pandas_dp.steps.periods import InPeriods, period
 from pandas_dp.tables import frames
+from pandas_dp.tables.frames import UNVERSIONED
 from pandas_dp.tables.protected import Table
+
+GROWS = (
+    "Are these other people or new events each night? One name for all nights and a budget for each: "
+    "df.dp.protect(epsilon=1, period='D', time='visited_at')"
+)
 
 
 def opened(frame: pd.DataFrame, period: Any, time: Any, zone: Any, neighbors: Any) -> Periods | None:
@@ -66,3 +74,15 @@ def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, .
     ((time,),) = ledger._store.transact(READ, lambda connection: connection.execute(query, asked).fetchall())
     # also of an answer that is drawn just now: the files of a job that is started again stay as they are
     return said, f"as of {time[:16].replace('T', ' ')} UTC: fresh=True buys a new one"
+
+
+@contextmanager
+def advised(table: Table) -> Iterator[None]:
+    """Say beside a refusal of a table with versions that a table which grows can have a budget for each period."""
+    try:
+        yield
+    except BudgetExceededError as error:
+        whole = table.session._whole is None and table.session.unit.periods is None
+        if whole and table.content == table.token and not table.content.startswith(UNVERSIONED):
+            error.where = GROWS
+        raise

@@ -296,7 +296,7 @@ class Session:
                 return shown(self._wrap(answer, query, table, request.unit, request.price)).to_json()
 
             request = replace(request, told=told)
-        with progress.shown(f"answers {query}"):
+        with progress.shown(f"answers {query}"), periods.advised(table):
             given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss

@@ -29,6 +29,7 @@ from pandas_dp.tables.schema_checks import check_alike, inherited
 if TYPE_CHECKING:
     from pandas_dp.session.session import Session
 
+UNVERSIONED = "unversioned-"  # begins the names of contents without a version
 MOST_HELD = 8  # versions and files whose first rows a session holds
 ALIAS = "this frame stands for {name}: the answer is about the rows first protected under that name"
 
@@ -144,7 +145,7 @@ def forget_session(session: Session) -> None:
 
 def new_token() -> str:
     """Return a name for a content that has no version: it means nothing outside this process."""
-    return f"unversioned-{uuid.uuid4().hex}"
+    return f"{UNVERSIONED}{uuid.uuid4().hex}"
 
 
 def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:

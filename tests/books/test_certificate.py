@@ -375,10 +375,13 @@ def test_each_accountant_names_its_theorem():
     delta = Fraction(1, 10**6)
     for accountant, name in names.items():
         reserved = 0 if accountant == "gdp" else None
-        assert name in certificate_contents.theorem(filter_for(Budget.of(1, delta, reserved, accountant)))[0]
-    assert "Pure" in certificate_contents.theorem(filter_for(Budget.of(1)))[0]
+        assert (
+            name
+            in certificate_contents.theorem(filter_for(Budget.of(1, delta, reserved, accountant)), PrivacyUnit())[0]
+        )
+    assert "Pure" in certificate_contents.theorem(filter_for(Budget.of(1)), PrivacyUnit())[0]
     planned = Budget.of(3, delta).planned(((Fraction(1, 10), 5),))
-    assert "declared beforehand" in certificate_contents.theorem(filter_for(planned))[0]
+    assert "declared beforehand" in certificate_contents.theorem(filter_for(planned), PrivacyUnit())[0]
 
 
 @pytest.mark.parametrize(

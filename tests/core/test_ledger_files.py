@@ -102,7 +102,7 @@ def foreign_database(path):
 
 def newer(path):
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version={records.SCHEMA_VERSION + 1}")
+    connection.execute(f"PRAGMA user_version={records.PERIODS_VERSION + 1}")
     connection.close()
 
 

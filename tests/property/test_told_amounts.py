@@ -17,6 +17,7 @@ from support.frames import fresh
 
 import pandas_dp
 from pandas_dp.books import budget_words, certificate, odometer
+from pandas_dp.books.amounts import proved
 from pandas_dp.books.certificate_contents import Account
 from pandas_dp.core import filters
 from pandas_dp.core.budget import Budget, Charge, State
@@ -123,7 +124,7 @@ def told_left(rule, state, text):
 def test_odometer_and_certificate(accountant, losses):
     rule = rule_of(accountant)
     state, budget = spend(rule, losses), rule.budget
-    epsilon, delta = odometer._proved(rule, state)
+    epsilon, delta = proved(rule, state)
     with localcontext() as narrow:  # what the caller's decimals are rounded to plays no part
         narrow.prec = 3
         spent, left = odometer.spent(rule, state, ROW), odometer.left(rule, state, ROW, None)

@@ -256,6 +256,13 @@ def test_other_periods_after_the_first_question_are_refused(ledger):
     session.close()
 
 
+def test_a_table_with_versions_that_is_over_budget_is_told_of_periods():
+    frame = table()
+    frame.dp.protect(epsilon=1, name="versions alone", table="visits", version="1")
+    with pytest.raises(BudgetExceededError, match=r"a budget for each: df\.dp\.protect\(epsilon=1, period='D'"):
+        frame.dp(epsilon=2).count()
+
+
 def test_extend_raises_every_period():
     frame = table()
     session = protect(frame, "extended")

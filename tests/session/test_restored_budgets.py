@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pandas_dp import ArgumentValueError, BudgetExceededError
-from pandas_dp.books import odometer
+from pandas_dp.books import amounts, odometer
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import LedgerError
@@ -156,5 +156,5 @@ def test_prices_of_a_restored_copy_are_all_counted(tmp_path, prices):
     df = restored(path, terms, loss, prices)
     spent = df.dp.session.spent
     state, rule = df.dp.session._state, df.dp.session._rule
-    assert F(spent.epsilon) >= odometer._proved(rule, state)[0]  # as the books of the file alone say
+    assert F(spent.epsilon) >= amounts.proved(rule, state)[0]  # as the books of the file alone say
     df.dp.session._ledger.close()
