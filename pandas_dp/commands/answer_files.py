@@ -95,6 +95,8 @@ class AnswerFiles:
     def check_apart(self, names: Iterable[str], kept: Iterable[str]) -> None:
         """Refuse to write where a file that is kept is, or will be: an answer would replace the data or the ledger.
 
+        Nor does one go into a directory of data, where the next job would take it for some.
+
         Raises
         ------
         ArgumentValueError
@@ -102,6 +104,10 @@ class AnswerFiles:
         directory = os.path.realpath(self._directory)
         written = {f"{name}.{form}".lower() for name in names for form in {"json", self._form}} | {"index.json"}
         for path in kept:
+            if os.path.isdir(path) and os.path.commonpath([directory, os.path.realpath(path)]) == os.path.realpath(
+                path
+            ):
+                raise ArgumentValueError(f"answers cannot lie in {path}, which holds the data: --out answers")
             for place in (os.path.abspath(path), os.path.realpath(path)):  # a link is lost as well
                 parent, name = os.path.split(place)
                 if os.path.realpath(parent) == directory and name.lower() in written:

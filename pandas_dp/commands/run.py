@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from importlib.resources import files
 from textwrap import indent
 from typing import Any
@@ -45,7 +46,7 @@ def add(commands: Any) -> None:
         formatter_class=raw,
     )
     run.add_argument("plan", metavar="PLAN", help="TOML file with [budget], [table], [schema.COLUMN] and [[queries]]")
-    run.add_argument("--data", metavar="FILE", required=True, help=f"the table: {', '.join(data_files.FORMATS)}")
+    run.add_argument("--data", metavar="FILE", required=True, help=data_files.HELP)
     run.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
     run.add_argument("--out", metavar="DIR", help="directory of the answers")
     run.add_argument("--version", help="public name of this content, instead of the plan's")
@@ -87,10 +88,9 @@ def run(options: argparse.Namespace) -> int:
         files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
         with shown("reads the table"):
             frame = data_files.same_frame(options.data, plan.schema, empty, written)
-        session = plan.terms.protect(frame, plan.schema, *where)
-        files.set_aside([question.name for question in seen.questions])
         progress = sys.stderr.isatty() if options.progress is None else options.progress
-        with finishing() as stopped:
+        with closing(plan.terms.protect(frame, plan.schema, *where)) as session, finishing() as stopped:
+            files.set_aside([question.name for question in seen.questions])
             return _in_order(seen, frame, session, files, progress, stopped)
 
 

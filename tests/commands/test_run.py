@@ -60,7 +60,7 @@ def test_a_dry_run_shows_costs_and_errors_and_leaves_nothing_behind(job):
 
 
 def test_a_dry_run_reads_no_row(job):
-    whole = "from pandas_dp.commands import data_files\ndata_files.whole_frame = None\ndata_files.same_frame = None"
+    whole = "from pandas_dp.commands import data_files\ndata_files.same_frame = None"
     assert job("--dry-run", before=whole).returncode == 0
     assert job(before=whole).returncode == 1
 
