@@ -62,13 +62,13 @@ def empty_frame(path: str, schema: Schema, written: CsvForm = PLAIN) -> pd.DataF
     """
     form, files = _found(path)
     if form == "csv":
-        names = _guarded(form, lambda: _names(files[0], written))
-        for file in files[1:]:
-            if _guarded(form, lambda file=file: _names(file, written)) != names:
+        listed = _guarded(form, lambda: [_names(file, written) for file in files])
+        for file, names in zip(files, listed, strict=True):
+            if names != listed[0]:
                 raise DataFileError(
-                    f"files that are read together have one first line, and those of {files[0]} and {file} differ in their names"
+                    f"files that are read together have one first line; those of {files[0]} and {file} differ in their names"
                 )
-        return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in names})
+        return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in listed[0]})
     frame: pd.DataFrame = _scanned(path) if form == "parquet" else _guarded(form, lambda: _columns(files[0]))
     if frame.columns.empty:
         raise DataFileError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -116,11 +117,14 @@ def _shown(ledger: Ledger) -> Iterator[str]:
         yield f"  promise  {odometer.promise(rule, unit, state)}"
         yield f"  spent    {budget_words.spent(rule, state)}"
         yield f"  left     {budget_words.left(rule, state)}"
-        yield f"  spent    {budget_words.spent(rule, state)}"
-        yield f"  left     {budget_words.left(rule, state)}"
         if count := len(unanswered(ledger, name)):
-            yield f"  lost     {UNANSWERED.format(count=count)}"
+            yield f"  lost     {UNANSWERED.format(count=count)}. A larger total is put on record: {extend(ledger, name)}"
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
+
+
+def extend(ledger: Ledger, name: str) -> str:
+    """The line to type for a larger total."""
+    return f"pandas-dp ledger extend {shlex.quote(str(ledger.path))} --name {shlex.quote(name)} --to ... --reason ..."
 
 
 def unanswered(ledger: Ledger, name: str) -> list[LedgerEntry]:
