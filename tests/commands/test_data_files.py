@@ -255,6 +255,16 @@ def test_no_command_prints_a_cell(tmp_path, name):
     assert not (tmp_path / "books").exists()
 
 
+def test_damaged_rows_of_parquet_show_when_they_are_asked_for_and_no_cell_does(tmp_path):
+    damaged(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    where = ("--data", tmp_path / "flipped.parquet", "--ledger", tmp_path / "books", "--out", tmp_path / "out")
+    done = command("run", tmp_path / "plan.toml", *where)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "pandas-dp: query 'rows': the query could not be answered; its price stays spent\n"
+    assert len(entries(tmp_path / "books")) == 2
+
+
 def test_files_of_other_kinds_and_none(tmp_path):
     (tmp_path / "a.xlsx").write_text("x")
     with pytest.raises(ArgumentValueError, match=r"must end with \.parquet"):
