@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def as_told(cell: str) -> Any:
 def scope_of(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], list[str]]:
     """Run all blocks; what those that ask no table say has to be exactly what stands below."""
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     scope: dict[str, Any] = {}
     wrong = []
     for language, code, told in page_runs.BLOCK.findall(text):
@@ -57,6 +59,8 @@ def scope_of(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[
         found = page_runs.run_python(code, scope)
         if not re.search(RANDOM, code) and found.split() != told.split():
             wrong.append(f"{code}\ngives {found}not {told}")
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     return scope, wrong
 
 
