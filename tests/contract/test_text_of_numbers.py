@@ -22,8 +22,8 @@ OWN = {  # steps and functions of the caller's own say it themselves; the rest n
     *("select", "select by table", "after steps", "own function", "own numbers"),
     *(name for name in ASKED if re.search("vote|blocks$|function of groups", name)),
 }
-TAKE_TEXT = """count|size|count of values|count by column|nunique|nunique of units|sum of durations|histogram of keys|sums of keys
-histogram of days|value_counts|group sizes|group counts|group nunique|sizes of combinations|crosstab|median by column
+TAKE_TEXT = """count|size|count of values|count by column|nunique|nunique of units|sum of durations|histogram of keys
+sums of keys|histogram of days|value_counts|group sizes|group counts|group nunique|sizes of combinations|crosstab|median by column
 mode of groups|max by column|mode|mode by column|top_k|top_k by column|mean day|value_counts as shares|unique
 unique by column|found counts|found dates|found histogram|found mode|found top_k
 sizes of found groups|counts of found groups|unique combinations
