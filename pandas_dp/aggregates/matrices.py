@@ -98,8 +98,8 @@ def least(by: Partition, unit: PrivacyUnit, gaussian: bool, queries: tuple[Query
     small = joined.T @ joined
     ridged = small + RIDGE * np.trace(small) / len(small) * np.eye(len(small))
     optimum = gaussian_optimum(ridged) if gaussian else laplace_optimum(ridged, best_tree(small))
-    for made in (np.eye(len(small)), optimum):
-        weights = with_total(whole(made), unit, gaussian)
+    for made in (np.eye(len(small), dtype=np.int64), whole(optimum)):
+        weights = with_total(made, unit, gaussian)
         if np.linalg.eigvalsh(weights.T @ weights)[0] >= LEAST:
             candidate = Weighted(by, tuple(map(tuple, (weights @ spread).tolist())))
             found = error(candidate, float((inverse(weights.astype(np.float64)) * small).sum()))

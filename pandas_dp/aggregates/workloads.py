@@ -24,7 +24,7 @@ from pandas_dp.aggregates.base import (
     noised,
     scale_of,
 )
-from pandas_dp.aggregates.matrices import WHOLE, Floats, Query, Strategy, inverse, least, measured, rows_of
+from pandas_dp.aggregates.matrices import Floats, Query, Strategy, inverse, least, measured, rows_of
 from pandas_dp.aggregates.ranges import hierarchy_of
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -34,6 +34,7 @@ from pandas_dp.core.statistics.strategies import Haar, Tree, Weighted
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 
+DIGITS = 9  # of answers and of their weights: what is beyond is floats' work, and another machine's may differ
 ONE_DRAW = 1 - 1e-9  # share of the length of an answer's weights from which it is of one draw
 
 
@@ -90,7 +91,7 @@ class WorkloadAnswers(SingleLook):
         """Return a Series over the queries."""
         error, strategy, rows = self._error(look, terms), self._measured(look, terms), self._rows()
         parts = inverse(strategy) @ (strategy.T @ np.array(noisy, dtype=np.float64))
-        series = pd.Series(rows @ parts, index=self.labels.index(), name="count")
+        series = pd.Series(np.round(rows @ parts, DIGITS), index=self.labels.index(), name="count")
         return Answer(series, self._name(look, terms), error)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -105,9 +106,9 @@ class WorkloadAnswers(SingleLook):
         together = (
             f"all queries: standard deviation {IN_ROWS.text(after)} on average, {IN_ROWS.text(before)} by counts alone"
         )
-        step = Fraction(1, WHOLE) if isinstance(look.statistic, Weighted) else Fraction(1)
+        largest = max(map(max, look.statistic.weights)) if isinstance(look.statistic, Weighted) else 1
         words = f"each at most ± {IN_ROWS.text(half)} {AT}"
-        scale = scale_of(noise_of(look), step, IN_ROWS)
+        scale = scale_of(noise_of(look), Fraction(1, largest), IN_ROWS)  # of the largest weight
         return ExpectedError(self._name(look, terms), scale, words, half, (together,))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
@@ -129,7 +130,7 @@ class WorkloadAnswers(SingleLook):
     def _error(self, look: Measurement, terms: Terms) -> QueriesError:
         strategy, rows = self._measured(look, terms), self._rows()
         weights = np.abs(rows @ inverse(strategy) @ strategy.T)  # shape (queries, entries)
-        lengths = np.sqrt((weights**2).sum(axis=1))
+        lengths = np.round(np.sqrt((weights**2).sum(axis=1)), DIGITS)
         single = weights.max(axis=1) >= lengths * ONE_DRAW
         return QueriesError(noise_of(look), tuple(lengths.tolist()), tuple(single.tolist()))
 

@@ -165,8 +165,8 @@ def test_releases_travel(adult):
 
 CALLS = [
     (lambda dp: dp.histogram("age", bins=[0, 9], workload="all"), ArgumentValueError, "workload"),
-    (lambda dp: dp.histogram("age", bins=[0, 9], workload=None), ArgumentValueError, "workload"),
-    (lambda dp: dp.histogram("age", bins=[0, 9], workload=["ranges"]), ArgumentValueError, "workload"),
+    (lambda dp: dp.histogram("age", bins=[0, 9], workload=None), ArgumentTypeError, "workload"),
+    (lambda dp: dp.histogram("age", bins=[0, 9], workload=["ranges"]), ArgumentTypeError, "workload"),
     (lambda dp: dp.histogram("age", workload="ranges"), ArgumentTypeError, "bins=range"),
     (lambda dp: dp.histogram("sex", keys=["f"], workload="ranges"), ArgumentTypeError, "bins"),
     (lambda dp: dp.histogram("age", bins=[0, 9], keys=[1], workload="ranges"), ArgumentTypeError, "bins"),

@@ -19,7 +19,7 @@ OWN = {  # steps and functions of the caller's own say it themselves; the rest n
     *questions.STREAMS,
     *questions.ROW_BY_ROW,
     *questions.BY_UNIT,
-    *("select", "select by table", "after steps"),
+    *("select", "select by table", "after steps", "own function", "own numbers"),
     *(name for name in ASKED if re.search("vote|blocks$|function of groups", name)),
 }
 TAKE_TEXT = """count|size|count of values|count by column|nunique|nunique of units|sum of durations|histogram of keys
@@ -27,7 +27,7 @@ histogram of days|value_counts|group sizes|group counts|group nunique|sizes of c
 mode of groups|max by column|mode|mode by column|top_k|top_k by column|mean day|value_counts as shares|unique
 unique by column|found counts|found dates|found histogram|found mode|found top_k
 sizes of found groups|counts of found groups|unique combinations
-sizes of found combinations"""
+sizes of found combinations|sums of keys"""
 FREE = re.split(r"[|\n]", TAKE_TEXT)
 REFUSED = [name for name in ASKED if name not in OWN | set(FREE)]
 

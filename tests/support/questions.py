@@ -80,7 +80,7 @@ ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each
     "value_counts": lambda d: d.value_counts("ward", keys=KEYS),
     "ranges": lambda d: d.histogram("cost", bins=range(101), workload="ranges"),
     "few ranges": lambda d: d.histogram("cost", bins=[0, 50, 101], workload="ranges"),
-    "sums of bins": lambda d: d.histogram("cost", bins=[0, 50, 75, 101], workload=[(0, 75), (50, None), [1, 0, 2]]),
+    "sums of bins": lambda d: d.histogram("cost", bins=[0, 50, 75, 101], workload=[(0, 75), (75, None), [1, 1, 0]]),
     "sums of keys": lambda d: d["ward"].histogram(keys=KEYS, workload={"both": ["A", "B"], "C": [0, 0, 1]}),
     "group sizes": lambda d: d.groupby("ward", keys=KEYS).size(),
     "group counts": lambda d: d.groupby("ward", keys=KEYS)["cost"].count(),
