@@ -21,6 +21,7 @@ import pytest
 from scipy import integrate, stats
 from support.key_laws import tail
 
+from pandas_dp.aggregates.weighted_noise import MeanNoise
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms import (
@@ -670,4 +671,5 @@ MECHANISMS: dict[type, list[Law]] = {
 }
 NO_MECHANISMS: dict[type, str] = {
     tables.CodeTable: "takes no exact input: it stands among the samplers",
+    MeanNoise: "draws nothing: it says how far off the mean of draws is",
 }
