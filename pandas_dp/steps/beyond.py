@@ -124,7 +124,7 @@ def exactly(
 
 def written(found: Values, kept: Any = False) -> Values:
     """Integers as the floats next to them and the rest, but for kept cells."""
-    if found.nulls is not Nulls.NEVER or found.data.dtype.kind == "O" or not reaches(found.data):
+    if found.nulls is not Nulls.NEVER or not reaches(found.data):
         return found
     floats, most = found.data.astype(np.float64), np.nextafter(float(np.iinfo(found.data.dtype).max), 0)
     rows = wide(floats) & ~np.asarray(kept)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pandas_dp.steps.beyond import CHANGES, LEAST, WHOLE, fits_both, merged, reaches, written
+from pandas_dp.steps.beyond import LEAST, WHOLE, fits_both, merged, written
 from pandas_dp.steps.decimals import DIGITS
 from pandas_dp.steps.values import Kind, Mask, Nulls, Values, nulls_among, read_constant
 
@@ -44,7 +44,7 @@ def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[V
     numpy = any(not value.constant and value.nulls is not Nulls.NA and value.data.dtype.kind != "b" for value in values)
     if numpy and nulls_among(*values) is Nulls.NA:
         return None
-    decimals = any(value.data.dtype.kind == "O" and value.nulls is Nulls.NA for value in values)
+    decimals = any(value.data.dtype.kind == "O" for value in values)
     forms = [_form(value, decimals, chosen) for value in values]
     whole = [value for value in forms if value is not None]
     if len(whole) < len(values):
@@ -52,7 +52,9 @@ def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[V
     natural = [value.data.dtype.kind == "u" for value in whole]
     held = np.dtype(np.uint64 if any(natural) else np.int64)
     fits = all(n or (v.constant and v.data >= 0) for n, v in zip(natural, whole, strict=True)) or not any(natural)
-    if fits and not any(value.data.dtype.kind == "O" for value in whole):
+    if not fits and numpy:
+        return None
+    if fits and not decimals:
         return [replace(value, data=value.data.astype(held, copy=False)) for value in whole]
     scale = max(value.scale for value in whole)
     return [_scaled(value, scale if aligned else value.scale) for value in whole]
@@ -104,9 +106,9 @@ def arithmetic(op: str, left: Values, right: Values) -> Values | None:
     both = alike(left, right, aligned=op != "*")
     if both is None:
         return None
-    flipped = op == "//" and right.constant and right.data == -1 and nulls is not Nulls.NA
-    # as that of floats, a difference may be negative, and a number that is turned around more than int64 holds
-    if flipped or (op == "-" and both[0].data.dtype.kind == "u"):
+    if op == "//" and right.constant and right.data == -1 and nulls is not Nulls.NA:
+        return None  # a number that is turned around may be more than int64 holds
+    if op == "-" and both[0].data.dtype.kind == "u":  # a difference may be negative
         both = [_scaled(value, 0) for value in both]
     x, y = both
     missing = np.asarray(x.missing | y.missing)
@@ -178,13 +180,13 @@ def _products_wrapped(x: Any, y: Any, dtype: np.dtype[Any]) -> Mask:
 
 
 def negative(operand: Values) -> Values | None:
-    """``-x``, which of an unsigned number has a sign; None of floats. That of NumPy's unsigned ones is no integer of theirs."""
+    """``-x``, which of an unsigned number has a sign; None of floats, and of NumPy's unsigned ones, which hold none."""
     found = alike(operand)
-    if found is None:
+    if found is None or (found[0].data.dtype.kind == "u" and operand.nulls is not Nulls.NA):
         return None
     x = _scaled(found[0], 0) if found[0].data.dtype.kind == "u" else found[0]
     wrapped = x.data == LEAST if x.data.dtype.kind == "i" and x.nulls is Nulls.NA else False
-    return _made(_changed("negative", x), np.asarray(x.missing | wrapped), max(x.nulls, Nulls.NAN), x.scale)
+    return _made(np.negative(x.data), np.asarray(x.missing | wrapped), max(x.nulls, Nulls.NAN), x.scale)
 
 
 def absolute(x: Values) -> Values | None:
@@ -193,13 +195,8 @@ def absolute(x: Values) -> Values | None:
     if found is None or x.data.dtype.kind == "b":
         return None if found is None else found[0]
     wrapped = x.data == LEAST if x.data.dtype.kind == "i" and x.nulls is Nulls.NA else False
-    size = _made(_changed("abs", x), np.asarray(x.missing | wrapped), x.nulls, x.scale)
+    size = _made(np.abs(x.data), np.asarray(x.missing | wrapped), x.nulls, x.scale)
     return size if x.rest is None else replace(size, rest=np.where(x.data < 0, -x.rest, x.rest))
-
-
-def _changed(name: str, x: Values) -> Any:
-    """NumPy's least integer stays what it is, also where it is one of Python's."""
-    return CHANGES[name](x.data) if x.data.dtype.kind == "O" and x.nulls is not Nulls.NA else getattr(np, name)(x.data)
 
 
 def floor(x: Values) -> Values | None:
@@ -222,13 +219,17 @@ def _cut(x: Values, cut: Callable[[Any, int], Any]) -> Values | None:
 def whole(operand: Values) -> Values:
     """Numbers cut toward zero that int64 holds; the others are missing. Whatever held them, they are nullable integers."""
     data, missing, size = operand.data, operand.missing, 2.0**63
+    if data.dtype.kind in "bi" and operand.infinite is None:
+        return Values(Kind.NUMBER, merged(operand).data.astype(np.int64), missing, nulls=Nulls.NA)
     if data.dtype.kind == "f":
-        rest = np.zeros((), np.int64) if operand.rest is None else operand.rest
         with np.errstate(all="ignore"):  # a signalling NaN is one like others
-            fits = ((data > -size) & (data < size)) | ((data == size) & (rest < 0)) | ((data == -size) & (rest >= 0))
-        data = (
-            np.where(fits & (data < size), data, -size * fits).astype(np.int64) + rest
-        )  # 2**63 is turned around twice
+            fits = (data >= -size) & (data < size)
+            data = data.astype(np.int64)  # anything where one does not fit
+        if operand.rest is not None:
+            fits = (fits & ~((operand.data == -size) & (operand.rest < 0))) | (
+                (operand.data == size) & (operand.rest < 0)
+            )
+            data = np.where(operand.data == size, LEAST, data) + operand.rest  # of 2**63, turned around twice
     elif data.dtype.kind == "O":
         cut = np.abs(data) // 10**operand.scale
         cut = np.where((data < 0).astype(bool), -cut, cut)
@@ -244,7 +245,7 @@ def whole(operand: Values) -> Values:
 
 
 def rounded(operand: Values, places: int) -> Values | None:
-    """Half to even at a decimal place; None of floats. Tens and more of NumPy's are floats, which int64 need not hold."""
+    """Half to even at a decimal place; None of floats. Tens and more of NumPy's are, too: int64 need not hold them."""
     found = alike(operand)
     if found is None:
         return None
@@ -252,8 +253,9 @@ def rounded(operand: Values, places: int) -> Values | None:
     lost = x.scale - places
     if lost <= 0:
         return operand
-    exact = x.nulls is not Nulls.NA or x.data.dtype.kind == "O"
-    if lost > LONGEST or (exact and x.data.dtype.kind != "O" and reaches(x.data) and _beyond(x.data, 10**lost).any()):
+    if x.nulls is not Nulls.NA:
+        return None
+    if lost > LONGEST:
         x = _scaled(x, x.scale)
     step = np.array(10**lost, dtype=x.data.dtype)
     one = np.ones((), dtype=x.data.dtype)
@@ -264,8 +266,8 @@ def rounded(operand: Values, places: int) -> Values | None:
         np.add(rest, down & one, out=rest)  # of a half: what is odd is rounded up
         np.add(down, np.asarray(rest > step // 2), out=down, casting="unsafe")
         np.multiply(down, step, out=down)
-    missing = x.missing if exact or down.dtype.kind == "O" else x.missing | _beyond(x.data, 10**lost)
-    return _made(down, missing, max(x.nulls, Nulls.NAN), x.scale)
+    missing = x.missing if down.dtype.kind == "O" else x.missing | _beyond(x.data, 10**lost)
+    return _made(down, missing, x.nulls, x.scale)
 
 
 def _beyond(data: Any, step: int) -> Mask:

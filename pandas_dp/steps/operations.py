@@ -122,9 +122,12 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
     with np.errstate(all="ignore"):
         result = np.round(x, int(decimals.data)) + 0.0
     # numpy multiplies by 10**decimals first; where that overflows or is rounded itself, there may be no such decimals to round
-    kept = ~np.isfinite(result) | ((x == np.floor(x)) & (decimals.data >= 0))
+    if decimals.data:
+        kept = ~np.isfinite(result)
+        kept = kept | (x == np.floor(x)) if decimals.data > 0 else kept
+        result = np.where(kept, x + 0.0, result) if kept.any() else result
     change = np.frompyfunc(lambda number: round(number, min(int(decimals.data), 0)), 1, 1)
-    return beyond.exactly(change, (operand,), (x,), np.where(kept, x + 0.0, result))
+    return beyond.exactly(change, (operand,), (x,), result)
 
 
 COMPARISONS: dict[str, Callable[..., Any]] = {

@@ -181,10 +181,9 @@ def take(constants: Sequence[ConstantValue], codes: Codes, operand: Values) -> V
     missing, nulls = codes < 0, operand.nulls
     match common_kind(table):
         case Kind.NUMBER:
-            found, rest = (
-                np.array(part)[codes] for part in ([float(v.data) for v in table], [*map(beyond.rest, table)])
-            )
-            return replace(numbers(np.where(missing, np.nan, found), nulls), rest=np.where(missing, 0, rest))
+            listed, rest = np.array([*(float(v.data) for v in table), np.nan]), np.array([*map(beyond.rest, table), 0])
+            chosen = numbers(listed[codes], nulls)  # the last where there is none
+            return replace(chosen, rest=rest[codes]) if rest.any() else chosen
         case Kind.BOOLEAN:
             return booleans(np.array([bool(value.data) for value in table])[codes] & ~missing, missing, nulls)
         case Kind.TEXT:

@@ -139,10 +139,11 @@ class Values:
         """
         if self.data.dtype.kind == "f":
             return np.asarray(self.data)
-        exact = (
-            self.data / 10**self.scale if self.data.dtype.kind == "O" else self.data
-        )  # Python's division rounds once
-        floats = np.where(self.missing, np.nan, np.asarray(exact).astype(np.float64, copy=False))
+        # Python's division rounds once
+        exact = self.data / 10**self.scale if self.data.dtype.kind == "O" else self.data
+        floats = np.asarray(exact).astype(np.float64)
+        if self.nulls is not Nulls.NEVER:
+            np.copyto(floats, np.nan, where=self.missing)
         return floats if self.infinite is None else np.where(self.infinite == 0, floats, self.infinite)
 
 
