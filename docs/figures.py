@@ -17,8 +17,9 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
-from pandas_dp import accounting
+from pandas_dp import accounting, teaching
 from pandas_dp.commands import ledger, query, run
 from pandas_dp.datasets import load_adult, load_flights
 
@@ -54,6 +55,11 @@ def draw(folder: Path) -> None:
                 budget,
                 intervals,
                 delays,
+                tilt,
+                admissible,
+                models,
+                composition,
+                candidates,
             ):
                 save(figure, folder / f"{figure.__name__}{ending}.svg")
 
@@ -135,13 +141,9 @@ def gaussian(axes: Any) -> None:
 
 def selection(axes: Any) -> None:
     """Chance of candidates 0..9 below the best by twice their number."""
-    scores = -2.0 * np.arange(10)
-    weights = np.exp(scores / 2)
-    grid = (np.arange(20_000) + 0.5) / 20_000  # of t in the integral over the order of visits
-    others = np.prod(1 - np.outer(weights, grid), axis=0)
-    flips = [w * np.mean(others / (1 - w * grid)) for w in weights]
-    axes.bar(np.arange(10) - 0.2, weights / weights.sum(), width=0.4, color=BLUE, label="exponential mechanism")
-    axes.bar(np.arange(10) + 0.2, flips, width=0.4, color=ORANGE, label="permute-and-flip")
+    found = teaching.selection([-2 * i for i in range(10)], epsilon=1).chances
+    for (name, chances), colour, shift in zip(found.items(), (BLUE, ORANGE), (-0.2, 0.2), strict=True):
+        axes.bar(np.arange(10) + shift, chances, width=0.4, color=colour, label=name)
     axes.set(xlabel="rows below the best candidate", ylabel="chance", title="counts under replace_one, ε = 1")
     axes.set_xticks(range(10), [str(2 * i) for i in range(10)])
     axes.legend()
@@ -149,17 +151,13 @@ def selection(axes: Any) -> None:
 
 def smooth(axes: Any) -> None:
     """How far one row may move a median of 201 values in 0..100, by their spread."""
-    rows, beta, top = 201, 0.1, 100.0
-    spreads = np.linspace(0.5, 45, 60)
-    local, soft = [], []
+    spreads, found = np.linspace(0.5, 45, 60), []
     for spread in spreads:
-        values = np.concatenate([[0.0], np.clip(50 + spread * np.linspace(-1, 1, rows) ** 3, 0, top), [top]])
-        middle = (rows + 1) // 2
-        left, right = np.meshgrid(np.arange(middle + 1), np.arange(middle, rows + 2), indexing="ij")
-        apart = np.maximum(right - left - 1, 0)
-        soft.append(((values[right] - values[left]) * np.exp(-beta * apart)).max())
-        local.append(max(values[middle + 1] - values[middle], values[middle] - values[middle - 1]))
-    axes.axhline(top, color=GREY, label="worst table")
+        values = np.clip(50 + spread * np.linspace(-1, 1, 201) ** 3, 0, 100)
+        found.append(teaching.sensitivities(values, (0, 100), beta=0.1, relation="replace_one"))
+    soft = [each.smooth_sensitivity for each in found]
+    local = [float(each.local_sensitivity) for each in found]
+    axes.axhline(100, color=GREY, label="worst table")
     axes.plot(spreads, soft, color=ORANGE, label="smooth bound, β = 0.1")
     axes.plot(spreads, local, color=BLUE, label="this table")
     axes.set(yscale="log", xlabel="spread of the values", ylabel="move of the median", ylim=(1e-7, 1e3))
@@ -248,6 +246,91 @@ def budget(axes: Any) -> None:
     axes.set_xticks(prices, [str(price) for price in prices])
     axes.minorticks_off()
     axes.legend()
+
+
+def panels(axes: Any, count: int) -> list[Any]:
+    """As many axes side by side in place of one."""
+    shape = axes.figure
+    axes.remove()
+    return list(shape.subplots(1, count))
+
+
+def tilt(axes: Any) -> None:
+    """The revenue of four bids by price, and the density that it gives each price."""
+    both = panels(axes, 2)
+    teaching.revenue([100, 100, 100, 401], upper=500, epsilon=20).plot(both)
+    both[0].set(title="revenue", xlabel="price", ylabel="")
+    both[1].set(title="density of the price, ε = 20", ylabel="")
+    both[0].legend(loc="lower center", fontsize="small")
+
+
+def admissible(axes: Any) -> None:
+    """What neighbours see of a Cauchy law."""
+    teaching.admissible("cauchy", epsilon=1).plot(panels(axes, 3))
+
+
+def models(axes: Any) -> None:
+    """Where noise is added: by whoever holds the table, or by each person."""
+    for top, trusted in ((2.3, True), (0, False)):
+        axes.text(0, top + 1.75, "central model" if trusted else "local model", weight="bold")
+        for i in range(3):
+            place = top + 1.1 - 0.55 * i
+            boxes(axes, [(0, place, 1.6, f"person {i + 1}", BLUE)], 0.42)
+            start = 1.6
+            if not trusted:
+                boxes(axes, [(2.2, place, 1.3, "noise", ORANGE)], 0.42)
+                arrow(axes, (1.6, place + 0.21), (2.2, place + 0.21))
+                start = 3.5
+            arrow(axes, (start, place + 0.21), (4.4, top + 0.76))
+        boxes(axes, [(4.4, top + 0.3, 2.4, "trusted curator" if trusted else "untrusted curator", GREY)], 0.9)
+        end = 6.8
+        if trusted:
+            boxes(axes, [(7.6, top + 0.55, 1.3, "noise", ORANGE)], 0.42)
+            arrow(axes, (6.8, top + 0.76), (7.6, top + 0.76))
+            end = 8.9
+        boxes(axes, [(9.7, top + 0.55, 1.8, "answers", GREEN)], 0.42)
+        arrow(axes, (end, top + 0.76), (9.7, top + 0.76))
+    axes.set(xlim=(0, 11.6), ylim=(-0.1, 4.4))
+
+
+def composition(axes: Any) -> None:
+    """Total epsilon of k questions at 0.1, by every theorem."""
+    counts = [1, 2, 5, 10, 20, 35, 50, 75, 100, 150, 200]
+    found = [accounting.compose({0.1: k}, delta=1e-6)["epsilon"] for k in counts]
+    for rule, text, colour in (
+        ("basic", "basic: the sum", GREY),
+        ("advanced", "advanced", GREEN),
+        ("zcdp", "zCDP", BLUE),
+        ("optimal", "optimal", ORANGE),
+    ):
+        axes.plot(counts, [table[rule] for table in found], color=colour, label=text)
+    axes.set(xlabel="questions at ε = 0.1", ylabel="total ε", title="δ = 10⁻⁶", xlim=(0, 200), ylim=(0, 12))
+    axes.legend()
+
+
+def candidates(axes: Any) -> None:
+    """One run of the median mechanism on 60,000 rows of eight kinds: candidates that are left, and r."""
+    data, universe = near_a_candidate()
+    tables = teaching.candidate_tables(universe, rows=6)
+    kinds = universe["kind"].tolist()
+    questions = [f"kind in {[a, b]}" for a in kinds for b in kinds if a < b]
+    found = teaching.median_mechanism(data, questions, candidates=tables, epsilon=1).table()
+    left, right = panels(axes, 2)
+    left.step(found.index + 1, found["after"], where="post", color=BLUE)
+    left.set(yscale="log", xlabel="question", title="candidates that are left")
+    right.plot(found.index + 1, found["r"], color=GREY)
+    for hard, colour in ((True, ORANGE), (False, BLUE)):
+        some = found[found["hard"] == hard]
+        right.plot(some.index + 1, some["r"], "o", color=colour, markersize=4, label="hard" if hard else "easy")
+    right.set(xlabel="question", title="r", ylim=(-0.05, 1.05))
+    right.legend()
+
+
+def near_a_candidate() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """60,000 rows that are nearly in shares of a sixth, and the kinds that there are."""
+    kinds = list("abcdefgh")
+    counts = (20_050, 9_980, 10_010, 0, 19_950, 0, 10, 0)
+    return pd.DataFrame({"kind": np.repeat(kinds, counts)}), pd.DataFrame({"kind": kinds})
 
 
 def help_texts(folder: Path) -> None:

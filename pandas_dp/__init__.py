@@ -5,6 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import pandas_dp.facts.starting  # noqa: F401 - before pandas is
+
+# isort: split
 from pandas_dp import datasets
 from pandas_dp.accessor.accessor import dp
 from pandas_dp.errors import (

@@ -12,6 +12,7 @@ import pandas_dp
 from pandas_dp import datasets, dp
 from pandas_dp.commands import ledger, query, run
 from pandas_dp.commands.exits import DONE, ended
+from pandas_dp.facts.starting import started
 from pandas_dp.queries.texts import read_query
 
 EDUCATION = ["HS-grad", "Some-college", "Bachelors", "Masters", "Doctorate"]
@@ -49,6 +50,7 @@ def demo() -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse the command line."""
+    started()
     parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
     parser.add_argument("--version", action="version", version=f"pandas-dp {pandas_dp.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)

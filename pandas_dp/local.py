@@ -7,17 +7,16 @@ several answers pays for each.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.randomized_response import proportions
+from pandas_dp.aggregates.randomized_response import keeping, proportions
 from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.measurement import Exact
-from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
+from pandas_dp.core.mechanisms.randomized_response import RandomizedResponse
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
@@ -203,7 +202,4 @@ def _mechanism(parts: int, epsilon: Any, alpha: Any) -> RandomizedResponse:
         raise ArgumentTypeError(f"give either epsilon= or alpha=: {LINE}")
     if alpha is None:
         return RandomizedResponse.calibrate(numbers.positive_epsilon(epsilon), parts)
-    kept = exact_number(alpha, "alpha")
-    if not 0 <= kept < 1:
-        raise ArgumentValueError("alpha must be at least 0 and below 1: with alpha=1 nothing is hidden")
-    return RandomizedResponse(parts, int(kept * Fraction(WORD)))
+    return keeping(exact_number(alpha, "alpha"), parts)

@@ -80,7 +80,7 @@ def test_the_readme_runs(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-SLOW = {"audit", "groups"}
+SLOW = {"audit", "groups", "lectures", "median-mechanism"}
 PAGE_RUN = """
 import os, pathlib, warnings
 from support import page_runs

@@ -18,8 +18,8 @@ def cells(path: Path) -> list[dict]:
     return json.loads(path.read_text())["cells"]
 
 
-def test_there_are_eleven():
-    assert [path.name[:3] for path in NOTEBOOKS] == [f"{number:02}_" for number in range(1, 12)]
+def test_they_are_numbered():
+    assert [path.name[:3] for path in NOTEBOOKS] == [f"{number:02}_" for number in range(1, 17)]
     assert NOTEBOOKS[0].name == "01_first_answers.ipynb"
 
 

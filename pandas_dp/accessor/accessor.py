@@ -69,7 +69,7 @@ class Accessor(RowSteps[pd.DataFrame]):
     * Groups and tables: ``groupby("sex", keys=[...])["age"].mean()``, ``crosstab``, ``pivot_table``.
     * Several columns: ``cov``, ``corr``, ``linear_regression``, ``kmeans``, ``mst_cost``.
     * The best of a list: ``mode``, ``top_k``, ``select``, ``best_price``.
-    * Your own function: ``sample_and_aggregate``, ``groupby_mean_sa``.
+    * Your own function: ``release``, ``sample_and_aggregate``, ``groupby_mean_sa``.
     * Many questions for one price: ``above_threshold``, ``oracle``. One answer per row: ``randomized_response``.
     * A better answer for the difference of the prices: ``refine``. One column: ``df.dp(epsilon=0.5)["age"].median()``.
 

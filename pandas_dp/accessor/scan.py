@@ -173,7 +173,7 @@ def _opened(path: Any) -> Files:
     started, here, form = time.time_ns(), LocalFileSystem(), ds.ParquetFileFormat()
     given = isinstance(path, ds.Dataset)
     try:
-        fragments = _fragments(path) if given else [_fragment(form, here, name) for name in _found(path)]
+        fragments = _fragments(path) if given else [_fragment(form, here, name) for name in files_of(path)]
         paths = tuple(fragment.path for fragment in fragments)
         if len({(status.st_dev, status.st_ino) for status in map(os.stat, paths)}) < len(paths):
             raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
@@ -256,8 +256,13 @@ def _wide(fragment: Any) -> Any:
     return with_dictionaries(fragment, coded).subset(row_group_ids=groups) if coded else fragment
 
 
-def _found(path: Any) -> list[str]:
-    """Files that a path, a pattern, a directory or a list of these stands for, in the order of their names."""
+def files_of(path: Any) -> list[str]:
+    """Files that a path, a pattern, a directory or a list of these stands for, in the order of their names.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, OSError
+    """
     paths, files = path if isinstance(path, list | tuple) else [path], []
     if not paths:
         raise ArgumentValueError(f"path: the list names no file: {LINE}")

@@ -30,6 +30,8 @@ class AskedQuery:
         How many of the steps, the last ones, follow from the call, which says them.
     refines : tuple of int
         Entries of the ledger that paid for worse draws of this answer, whose noise is its own and more.
+    averages : tuple of (int, Price)
+        Entries that paid for other draws of this question, of which with its own the answer is the mean, and their prices.
     """
 
     call: str
@@ -40,6 +42,22 @@ class AskedQuery:
     groups: int | None = None
     own: int = 0
     refines: tuple[int, ...] = ()
+    averages: tuple[tuple[int, Price], ...] = ()
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """What it has to do with earlier draws of the same question."""
+        if not self.averages:
+            return tuple(f"refines entry {entry}" for entry in self.refines[-1:])
+        entries = ", ".join(str(entry) for entry, _ in self.averages)
+        return (f"a new draw, averaged by precision with entr{'ies' if len(self.averages) > 1 else 'y'} {entries}",)
+
+    @property
+    def beside(self) -> str:
+        """What was paid beside the price of this draw, in words."""
+        if not self.averages:
+            return f" ({self.price} in all)" if self.refines else ""
+        return f" (beside {' and '.join(str(price) for _, price in self.averages)})"
 
     def __str__(self) -> str:
         """Say it as the ledger records it."""

@@ -27,7 +27,7 @@ from pandas_dp.aggregates.uncertainty import LEVEL, rounded_up
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
-from pandas_dp.core.privacy import Price, PrivacyLoss
+from pandas_dp.core.privacy import Price, PrivacyLoss, show
 from pandas_dp.core.statistics.codes import Codes
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.labels import Labels
@@ -91,6 +91,7 @@ class RandomizedAnswers(SingleLook):
         return least_epsilon(fits)
 
     def _mechanism(self, price: Price) -> RandomizedResponse:
+        """The most likely to keep a key that the price pays."""
         return RandomizedResponse.calibrate(pure_epsilon(price, "randomized_response()"), self.by.count)
 
     def _rows(self, terms: Terms) -> int:
@@ -110,6 +111,46 @@ class RandomizedAnswers(SingleLook):
                 f"{LINE}, and ask of the whole table, without query() or filter()"
             )
         return terms.public_rows
+
+
+@dataclass(frozen=True)
+class AnswersByAlpha(RandomizedAnswers):
+    """A column in which every row's key is kept with a given probability, which may be less than the price would pay for."""
+
+    alpha: Fraction = Fraction(0)
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """The price as it was typed, of which alpha must not cost more."""
+        self._mechanism(terms.price)
+        return super().loss(terms)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Refuse: alpha decides how close the proportions are."""
+        raise ArgumentValueError(
+            "give either within= or alpha=: df.dp(within=0.01) finds how often to keep a key; with alpha= type a price"
+        )
+
+    def _mechanism(self, price: Price) -> RandomizedResponse:
+        made = keeping(self.alpha, self.by.count)
+        if made.epsilon > pure_epsilon(price, "randomized_response()"):
+            least = show(Fraction(math.ceil(made.epsilon * 10**6), 10**6))
+            raise ArgumentValueError(
+                f"alpha={show(self.alpha)} with {self.by.count} keys costs epsilon={least}, more than the price: "
+                f"df.dp(epsilon={least}).randomized_response(..., alpha={show(self.alpha)})"
+            )
+        return made
+
+
+def keeping(alpha: Fraction, keys: int) -> RandomizedResponse:
+    """Randomized response that keeps an answer with probability alpha, rounded down to a multiple of 2**-64.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    if not 0 <= alpha < 1:
+        raise ArgumentValueError("alpha must be at least 0 and below 1: with alpha=1 nothing is hidden")
+    return RandomizedResponse(keys, int(alpha * Fraction(WORD)))
 
 
 def proportions(

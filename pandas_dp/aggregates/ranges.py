@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -264,16 +265,19 @@ def strategy(by: Bins, unit: PrivacyUnit, gaussian: bool, workload: str) -> Tree
         moved = candidate.sensitivity(unit)
         return hierarchy_of(candidate, unit).mean_variances[workload] * (moved.l2_squared if gaussian else moved.l1**2)
 
-    size = by.count
-    candidates: list[Tree | Haar] = [Tree(by)]
+    candidates: list[Tree | Haar] = [Tree(by), *(Tree(by, *shape) for shape in shapes(by.count))]
+    if gaussian and by.count > 1:
+        candidates.append(Haar(by))
+    return min(candidates, key=error)
+
+
+def shapes(size: int) -> Iterator[tuple[int, int]]:
+    """Numbers of children and of levels of the trees that are tried."""
     for branching in range(2, MOST_BRANCHING + 1) if size <= MANY_PARTS else (8, MOST_BRANCHING):
         levels, top = 2, -(-size // branching)
         while top > 1:
-            candidates.append(Tree(by, branching, levels))
+            yield branching, levels
             levels, top = levels + 1, -(-top // branching)
-    if gaussian and size > 1:
-        candidates.append(Haar(by))
-    return min(candidates, key=error)
 
 
 def places_between(index: pd.Index[Any], left: Any, right: Any) -> tuple[int, int]:

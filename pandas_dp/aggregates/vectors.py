@@ -192,17 +192,16 @@ class Scaled:
 
     def __call__(self, block: pd.DataFrame) -> tuple[float, ...]:
         """Return one number for each name; no number for a block whose result has another form."""
-        result = self.estimate(block)
-        if isinstance(result, Mapping | pd.Series):
-            found = [result[name] for name in self.names]
-        elif isinstance(result, Sequence) or hasattr(result, "tolist"):
-            found = list(result)
-        else:
-            return ()
-        if len(found) != len(self.names):
-            return ()
-        ends = zip(found, self.lower, self.upper, strict=True)
+        ends = zip(by_name(self.estimate(block), self.names), self.lower, self.upper, strict=False)
         return tuple((float(number) - low) / (high - low) for number, low, high in ends)
+
+
+def by_name(result: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """What a user's function returned for each name, by name or in their order; nothing for a result of another form."""
+    if isinstance(result, Mapping | pd.Series):
+        return tuple(result[name] for name in names)
+    found = tuple(result) if isinstance(result, Sequence) or hasattr(result, "tolist") else ()
+    return found if len(found) == len(names) else ()
 
 
 Floats = NDArray[np.float64]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -12,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
+from pandas_dp.core.randomness import Fill, random_bytes
 
 Floats = NDArray[np.float64]
 HIGHEST = 0.999  # level above which the bound is taken that holds for all weights
@@ -29,6 +33,7 @@ HALVINGS = 60
 MANY = 1e12  # variance of noise of many small steps
 LEAST_CHANCE = 1e-12  # of a step of noise that counts
 LEAST = 1e-300  # below which nothing is told from 0
+WHOLE = 2**40  # of which weights of means are shares, and in which steps are small
 
 
 class CellNoise(NamedTuple):
@@ -37,6 +42,7 @@ class CellNoise(NamedTuple):
     variance: float = 0.0
     laplace: bool = False
     deviation: float = 0.0
+    parts: tuple[tuple[float, CellNoise], ...] = ()  # of a mean of draws, with their weights
 
     @classmethod
     def of(cls, noise: Noise | None) -> CellNoise:
@@ -44,6 +50,8 @@ class CellNoise(NamedTuple):
         if noise is None:
             return cls()
         deviation = noise.standard_deviation
+        if isinstance(noise, MeanNoise):
+            return cls(deviation**2, parts=tuple((float(share), cls.of(each)) for share, each in noise.parts))
         if isinstance(noise, DiscreteLaplace):
             return cls(max(deviation**2, LEAST), laplace=True)
         if deviation >= ROUNDED:
@@ -57,12 +65,16 @@ class CellNoise(NamedTuple):
         if self.deviation:
             steps, chances = _rounded(self.deviation)
             return float(steps**4 @ chances) / self.variance**2 - 1
+        if self.parts:
+            return 2.0 + sum((h**2 * one.variance / self.variance) ** 2 * (one.excess - 2) for h, one in self.parts)
         return 5 + 1 / self.variance if self.laplace else 2.0
 
     def logarithm(self, u: Floats) -> Floats:
         """Of the characteristic function."""
         if self.laplace:  # (1 - p)^2 / (1 - 2 p cos u + p^2), with v = 2 p / (1 - p)^2
             return -np.log1p(self.variance * (1 - np.cos(u)))
+        if self.parts:
+            return sum((one.logarithm(u * h) for h, one in self.parts), -ROUNDING * u**2 / 2)
         if not self.deviation:
             return -self.variance * u**2 / 2
         steps, chances = _rounded(self.deviation)
@@ -109,16 +121,13 @@ def half_width(law: Law, level: float) -> float:
     By its characteristic function: P(|E| <= t) = 2/pi times the integral of sin(ut) / u phi(u). Where noise of few steps has a
     part in it, so that single values have a probability of their own, a hundredth of a deviation of normal noise is added, over
     which t then steps; where one draw of more steps makes most of the variance, t reaches half a step farther. At the highest
-    levels by a bound for all weights, see `DiscreteLaplace.combined`: continuous noise has a variance that is larger by at
-    most 1/6, and what is discrete moves a sum by no more than Hoeffding's bound.
+    levels by `for_all_weights`.
     """
     variance = law.variance
     if variance <= 0:
         return 0.0
     if level > HIGHEST:
-        spread = math.sqrt((variance + law.squares / 6) / 2)
-        rounding = math.sqrt(law.squares * math.log(2 / (CORRECTION_SHARE * (1 - level))) / 2)
-        return spread * DiscreteLaplace(Fraction(1)).combined(1 - (1 - level) * (1 - CORRECTION_SHARE)) + rounding
+        return for_all_weights(variance, law.squares, level)
     deviation = math.sqrt(variance)
     coarse = any(noise.variance < FINE and h**2 * noise.variance > FEW * variance for h, noise, _ in law.terms)
     points, end = SLOW if coarse else FAST
@@ -142,11 +151,102 @@ def half_width(law: Law, level: float) -> float:
     return high + (SLACK * BLUR * deviation if coarse else step)
 
 
+def for_all_weights(variance: float, squares: float, level: float) -> float:
+    """The same for all weights of this sum of squares, see `DiscreteLaplace.combined`.
+
+    Continuous noise has a variance that is larger by at most 1/6, and what is discrete moves a sum by no more than Hoeffding's
+    bound.
+    """
+    spread = math.sqrt((variance + squares / 6) / 2)
+    rounding = math.sqrt(squares * math.log(2 / (CORRECTION_SHARE * (1 - level))) / 2)
+    of_one = DiscreteLaplace(Fraction(WHOLE)).combined(1 - (1 - level) * (1 - CORRECTION_SHARE)) / WHOLE
+    return spread * of_one + rounding
+
+
+@dataclass(frozen=True)
+class MeanNoise(Noise):
+    """The noise of a mean of draws of one exact integer, weighted by precision and rounded to an integer: for display only.
+
+    Attributes
+    ----------
+    parts : tuple of (Fraction, Noise)
+        The weight of each draw, 1 in all, and its noise.
+    """
+
+    parts: tuple[tuple[Fraction, Noise], ...]
+
+    @classmethod
+    def of(cls, noises: Sequence[Noise]) -> MeanNoise:
+        """Of draws with this noise, each weighted by 1 / variance."""
+        precisions = [1 / Fraction(max(noise.standard_deviation**2, LEAST)) for noise in noises]
+        shares = [Fraction(int(WHOLE * one / sum(precisions)), WHOLE) for one in precisions]
+        largest = shares.index(max(shares))
+        shares[largest] += 1 - sum(shares)
+        return cls(tuple(zip(shares, noises, strict=True)))
+
+    def mean(self, draws: Sequence[Sequence[int]]) -> list[int]:
+        """The mean of what was drawn, rounded: that of an exact integer is as far off as its error is, rounded."""
+        weights = [int(2 * WHOLE * share) for share, _ in self.parts]
+        return [
+            (sum(w * y for w, y in zip(weights, some, strict=True)) + WHOLE) // (2 * WHOLE)
+            for some in zip(*draws, strict=True)
+        ]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """How many draws of what."""
+        return (
+            f"mean of {len(self.parts)} draws of {' and '.join(dict.fromkeys(noise.name for _, noise in self.parts))}"
+        )
+
+    @property
+    def _law(self) -> Law:
+        return Law.of(Counter((float(share), CellNoise.of(noise)) for share, noise in self.parts))
+
+    @property
+    def standard_deviation(self) -> float:
+        """See `Noise`."""
+        return math.sqrt(self._law.variance + ROUNDING)
+
+    def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
+        """Nothing is drawn from it."""
+        raise TypeError("a mean of draws is made of draws")
+
+    def half_width(self, level: float) -> int:
+        """See `Noise`."""
+        return max(0, math.ceil(half_width(self._law, level) - 1 / 2))
+
+    def tail(self, level: float) -> float:
+        """See `Noise`: a combination of means is one of draws, and its squared weights add up to 1 at most."""
+        return min(max(noise.tail(level) for _, noise in self.parts) + 1 / 2, self.combined(level))
+
+    def combined(self, level: float) -> float:
+        """See `Noise`; each mean is rounded as well."""
+        law = self._law
+        return for_all_weights(law.variance, law.squares + 1, level)
+
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """See `Noise`: draws of one kind of noise are those of the first one with other weights."""
+        noises = [noise for _, noise in self.parts]
+        if len({type(noise) for noise in noises}) > 1:
+            found: NDArray[np.float64] = self.combined(level) * np.sqrt((weights**2).sum(axis=0))
+            return found
+        sizes = [float(share * Fraction(getattr(noise, noise.told))) for share, noise in self.parts]
+        unit = float(getattr(noises[0], noises[0].told))
+        of_one = noises[0].half_widths(np.concatenate([weights * (size / unit) for size in sizes]), level)
+        rounding: NDArray[np.float64] = np.abs(weights).sum(axis=0) / 2
+        return of_one + rounding
+
+    def lifting(self, steps: int, bits: int) -> Fraction:
+        """See `Noise`: no threshold is made for it."""
+        return Fraction(1)
+
+
 def in_deviations(law: Law, level: float) -> float:
     """About how many deviations `half_width` is, as if all noise were of many small steps."""
     if not law.variance:
         return 0.0
     unit = MANY / law.variance
-    terms = tuple((h, CellNoise(v * unit, laplace), times) for h, (v, laplace, _), times in law.terms)
+    terms = tuple((h, CellNoise(noise.variance * unit, noise.laplace), times) for h, noise, times in law.terms)
     found: float = half_width(Law(terms), level) / math.sqrt(MANY)
     return found

@@ -94,7 +94,8 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     told = account.whole is not None and account.whole in made.names  # of a part most is said above
     warned = contents.of_uses(entries, answers) if told else contents.warnings(rule, unit, entries, answers)
     label, promise = f"budget-{number}", odometer.promise(rule, unit, account.state)
-    questions = [_question(entry, account, place, f"{number}-{entry.sequence}") for place, entry in enumerate(asked, 1)]
+    latest = list(enumerate(asked, 1))[-contents.MOST_QUESTIONS :]
+    questions = [_question(entry, account, place, f"{number}-{entry.sequence}") for place, entry in latest]
     sections = [
         f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
         f'<p class="promise">{visible(f"{promise[:1].upper()}{promise[1:]}.")}</p>',
@@ -103,8 +104,8 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         f"<h3>Spent and left</h3>\n{_books(account)}",
         "" if told else f"<h3>What groups are promised</h3>\n{_groups(account)}",
         "" if told else f"<h3>What is assumed</h3>\n{_list(contents.assumptions(rule, unit))}",
-        f"<h3>Questions</h3>\n{_values_note(asked, answers)}" + "".join(questions),
-        f"<h3>Record</h3>\n{_record(entries)}",
+        f"<h3>Questions</h3>\n{_values_note(asked, answers)}{_rest(len(asked), made)}" + "".join(questions),
+        f"<h3>Record</h3>\n{_record(entries)}{_rest(len(entries) - len(asked), made)}",
         f"<h3>Chain of entries</h3>\n{_chain(account, made)}</section>",
     ]
     return "\n".join(filter(None, sections))
@@ -232,6 +233,14 @@ def _values_note(asked: list[LedgerEntry], answers: list[Shown]) -> str:
     return f'<p class="muted">{len(asked):,} in all. {visible(why)}</p>'
 
 
+def _rest(count: int, made: Certificate) -> str:
+    """Where those are that are too many for a page."""
+    if count <= contents.MOST_QUESTIONS:
+        return ""
+    how = f"pandas-dp ledger export {shlex.quote(made.ledger)}" if made.ledger else "session.report('statement.json')"
+    return f"<p>The latest {contents.MOST_QUESTIONS:,} of {count:,} stand here. All of them: <code>{visible(how)}</code>.</p>"
+
+
 def _question(entry: LedgerEntry, account: Account, place: int, number: str) -> str:
     """One question, what it cost and what is known of its answer."""
     facts = [("Asked at", f"{entry.time:%Y-%m-%d %H:%M:%S} UTC, entry {entry.sequence}"), ("Price", entry.price)]
@@ -285,8 +294,7 @@ def _answer(told: Shown, number: str) -> str:
 def _record(entries: list[LedgerEntry]) -> str:
     rows = [
         (f"entry {e.sequence}, {KINDS.get(e.kind, e.kind)}, {e.time:%Y-%m-%d %H:%M} UTC", e.query, e.price)
-        for e in entries
-        if e.kind != "query"
+        for e in [e for e in entries if e.kind != "query"][-contents.MOST_QUESTIONS :]
     ]
     told = "Other entries: how the budget was opened and changed, and what was noted"
     return _table(told, ("Entry", "Text", "Terms"), rows, numbers=False)

@@ -41,6 +41,7 @@ TRIES = 5  # readings of a ledger to which other processes go on charging
 LARGE_EPSILON = Fraction(10)  # above it a guarantee is weak, in the words of Ponomareva et al. 2023, "How to DP-fy ML"
 LARGE_DELTA = Fraction(1, 1000)  # from it on, one unit in a thousand might be published outright
 COMPUTED = "The question in the terms of the code, by which it is stored"
+MOST_QUESTIONS = 100  # of a budget that stand on its page, the latest; what is said of all of them counts them all
 TOLD = ("claim", "carried", "outside", "restored")  # kinds of entries that a reader is warned of
 GROUPS = (1, 2, 5)  # units whose joint promise is told
 # numbers of periods of which it is told what they come to: a day, a week, a year
@@ -189,7 +190,9 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
     rest = str(left) if unit.period else rest
     paid = str(spent) if unit.period else paid
     of = f"{count:,} question{'s' * (count > 1)}"
-    yield "What was published", told.format(count=of, spent=paid, total=show(rule.budget.epsilon), left=rest)
+    answers = "their answers" if count <= MOST_QUESTIONS else f"the answers of the latest {MOST_QUESTIONS:,}"
+    total = show(rule.budget.epsilon)
+    yield "What was published", told.format(count=of, answers=answers, spent=paid, total=total, left=rest)
     for number, line in enumerate(words["uncovered"]):
         yield "" if number else "What is not covered", line
     if warned:

@@ -67,13 +67,12 @@ class Answered:
             if len(self._releases) > MOST_KEPT:
                 self._releases.popitem(last=False)
 
-    def reconciled(self, name: str, complete: Any, nonnegative: bool) -> Reconciled:
+    def reconciled(self, name: str, complete: Any, nonnegative: bool, whole: bool) -> Reconciled:
         """Make the tables of a budget agree."""
         from pandas_dp.release.reconcile import reconcile_most  # importing the package shall cost little
 
-        return reconcile_most(
-            [release for (known, _), release in self._counts.items() if known == name], complete, nonnegative
-        )
+        answers = [release for (known, _), release in self._counts.items() if known == name]
+        return reconcile_most(answers, complete, nonnegative, whole)
 
     def of(self, name: str) -> dict[int, Shown]:
         """Return what is said of the answers of a budget, by entry."""

@@ -15,12 +15,14 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.commands.one_job import held
 from pandas_dp.errors import ArgumentValueError, DataFileError
 from pandas_dp.release.csv import BEGUN, UNFINISHED, distinct, guarded, is_ledger, one_name, replace_file
 from pandas_dp.release.values import Release
 
 FORMATS = ("json", "csv", "parquet")
 FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|csv|parquet)", re.ASCII)  # of an answer
+LOCK = ".pandas-dp.job"  # which a job holds while it writes there
 LONG = 60  # seconds: a file that was not written to for so long is no job's that runs
 
 
@@ -51,6 +53,7 @@ class AnswerFiles:
     def __init__(self, directory: str, form: str, facts: Mapping[str, str] | None = None) -> None:
         self._directory, self._form, self._facts = directory, form, dict(facts or {})
         self._entries: list[dict[str, Any]] = []
+        self._files: set[str] = set()
         with self._writing():
             os.makedirs(directory, exist_ok=True)
             tempfile.TemporaryFile(dir=directory).close()  # before anything is charged
@@ -68,32 +71,53 @@ class AnswerFiles:
                             removed += 1
         return removed
 
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[AnswerFiles]:
+        """Keep other jobs, which may have another version, out of the directory until the block ends.
+
+        Raises
+        ------
+        LedgerBusyError, DataFileError
+        """
+        with contextlib.ExitStack() as stack:
+            with self._writing():
+                stack.enter_context(held(self._place(LOCK), f"writes to {self._directory}"))
+            yield self
+
     def set_aside(self, names: Iterable[str]) -> None:
         """Move answers that a directory holds of another budget, table or version into one of their own, below it.
 
         Answers of questions that this plan has no more go there, too: what lies in the directory is of one plan and version.
-        Files that no index lists are left alone. The index goes last, so that a job killed on the way goes on.
+        Files that no index lists are left alone, so every index lists all that its job may write, before it does. The index
+        goes last, so that a job killed on the way goes on.
         """
+        self._files = {f"{name}.{form}" for name in names for form in ("json", self._form)}
         path = self._place("index.json")
         try:
             with open(path, encoding="utf-8") as index:
                 known = json.load(index)
-            listed = [str(file) for entry in known["answers"] for file in entry["files"]]
+            listed = {str(file) for entry in known["answers"] for file in entry["files"]}
+            listed |= {str(file) for file in known.get("files", ())}
             same = all(known.get(fact) == self._facts[fact] for fact in self._facts if fact != "package")
             aside = _folder(str(known.get("version")))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return  # none yet, or no index of ours
-        kept = {f"{name}.{form}" for name in names for form in FORMATS} if same else set()
-        old = [file for file in listed if file not in kept and FILE.fullmatch(file)]
+        kept = {file for file in listed if same and file.rpartition(".")[0] in {*names}}
+        old = sorted(file for file in listed - kept if FILE.fullmatch(file))
+        self._files |= kept  # also in another format
         with self._writing():
             if old or not same:
                 os.makedirs(self._place(aside), exist_ok=True)
             for file in [*old, *([] if same else ["index.json"])]:
-                with contextlib.suppress(FileNotFoundError):  # moved before by a job that was killed
+                with contextlib.suppress(
+                    FileNotFoundError
+                ):  # not written yet, or moved before by a job that was killed
                     os.replace(self._place(file), os.path.join(self._place(aside), file))
 
     def check_apart(self, names: Iterable[str], kept: Iterable[str]) -> None:
         """Refuse to write where a file that is kept is, or will be: an answer would replace the data or the ledger.
+
+        Nor does one go into a directory of data, where the next job would take it for some.
 
         Raises
         ------
@@ -102,6 +126,10 @@ class AnswerFiles:
         directory = os.path.realpath(self._directory)
         written = {f"{name}.{form}".lower() for name in names for form in {"json", self._form}} | {"index.json"}
         for path in kept:
+            if os.path.isdir(path) and os.path.commonpath([directory, os.path.realpath(path)]) == os.path.realpath(
+                path
+            ):
+                raise ArgumentValueError(f"answers cannot lie in {path}, which holds the data: --out answers")
             for place in (os.path.abspath(path), os.path.realpath(path)):  # a link is lost as well
                 parent, name = os.path.split(place)
                 if os.path.realpath(parent) == directory and name.lower() in written:
@@ -129,7 +157,8 @@ class AnswerFiles:
     def index(self, **facts: Any) -> None:
         """Write what was answered so far, and facts about the whole."""
         when = {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-        text = json.dumps(self._facts | facts | when | {"answers": self._entries}, indent=1, ensure_ascii=False)
+        held = {"files": sorted(self._files), "answers": self._entries}
+        text = json.dumps(self._facts | facts | when | held, indent=1, ensure_ascii=False)
         with self._writing():
             replace_file(self._place("index.json"), text.encode() + b"\n")
 

@@ -1,16 +1,17 @@
 """Data files as frames whose names and dtypes follow from public facts: the file's schema, or for CSV the plan's.
 
-For all inputs: dtypes are the same with and without the rows, so what is checked without them holds for them. Whatever goes
-wrong while reading is told in a fixed text: readers quote cells.
+Parquet files are scanned, and need not fit into memory; others are loaded. For all inputs: dtypes are the same with and without
+the rows, so what is checked without them holds for them. Whatever goes wrong while reading is told in a fixed text: readers
+quote cells.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import gzip
 import io
 import json
-import os
 import re
 import warnings
 from collections.abc import Callable, Generator, Iterator
@@ -21,14 +22,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.accessor.scan import LINE, files_of, scan_parquet
 from pandas_dp.commands.csv_form import PLAIN, CsvForm
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.tables.arrow_frames import as_declared, dictionaries, feather_table, taken
+from pandas_dp.tables.arrow_frames import as_declared, feather_table, taken
 from pandas_dp.tables.conforming import fitted
+from pandas_dp.tables.frames import scan_of
 
-FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather", ".csv": "csv"}
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather"}
+FORMATS |= {".csv": "csv", ".csv.gz": "csv"}
+HELP = (
+    f"the table: {', '.join(FORMATS)}; of Parquet and CSV also a directory, or a pattern in quotes: 'visits/*.parquet'"
+)
 NONE = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"]
 NONE += ["NULL", "NaN", "None", "n/a", "nan", "null"]  # what pandas takes for a missing cell
 LINES = 1 << 16  # of a CSV file that are read together
@@ -37,20 +44,34 @@ UNREADABLE = "the data file cannot be read as {format}; nothing was charged"
 
 
 def empty_frame(path: str, schema: Schema, written: CsvForm = PLAIN) -> pd.DataFrame:
-    """Return the columns of a file without a row: of Parquet and Feather the schema is read, of CSV the first line.
+    """Return the columns of some files without a row: of Parquet and Feather the schema is read, of CSV the first line.
+
+    Of Parquet it stands for the scanned files wherever a frame does.
+
+    Parameters
+    ----------
+    path : str
+        A file, a directory of files of one kind, or a pattern.
+    schema : Schema
+    written : CsvForm
 
     Raises
     ------
     DataFileError
-        There is no such file, or it cannot be read.
+        There is no such file, or it cannot be read, or files differ in their columns.
     ArgumentTypeError, ArgumentValueError
         For another kind of file, and for dtypes that a CSV file is not read as.
     """
-    form = _format(path)
+    form, files = _found(path)
     if form == "csv":
-        names = _guarded(form, lambda: _names(path, written))
-        return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in names})
-    frame: pd.DataFrame = _guarded(form, lambda: _columns(_schema(path, form)))
+        listed = _guarded(form, lambda: [_names(file, written) for file in files])
+        for file, names in zip(files, listed, strict=True):
+            if names != listed[0]:
+                raise DataFileError(
+                    f"files that are read together have one first line; those of {files[0]} and {file} differ in their names"
+                )
+        return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in listed[0]})
+    frame: pd.DataFrame = _scanned(path) if form == "parquet" else _guarded(form, lambda: _columns(files[0]))
     if frame.columns.empty:
         raise DataFileError(
             "the data file has no column of numbers, text, days or moments, so nothing can be asked of it"
@@ -58,22 +79,23 @@ def empty_frame(path: str, schema: Schema, written: CsvForm = PLAIN) -> pd.DataF
     return frame
 
 
-def whole_frame(path: str, schema: Schema, written: CsvForm = PLAIN) -> pd.DataFrame:
-    """Return all rows of a file, on a plain index, with the dtypes of `empty_frame`."""
-    form, empty = _format(path), empty_frame(path, schema, written)
-    frame: pd.DataFrame = _guarded(form, lambda: _csv(path, empty, written) if form == "csv" else _arrow(path, empty))
-    return frame
-
-
 def same_frame(path: str, schema: Schema, empty: pd.DataFrame, written: CsvForm = PLAIN) -> pd.DataFrame:
-    """Return all rows of a file that still has the columns of `empty`, which were looked at before.
+    """Return all rows of files that still have the columns of `empty`, which were looked at before; scanned ones as they are.
 
     Raises
     ------
     DataFileError
     """
-    frame = whole_frame(path, schema, written)
-    if not frame.dtypes.equals(empty.dtypes):
+    if scan_of(empty) is not None:
+        return empty
+    form, files = _found(path)
+    read = (
+        (lambda: _csv(files, empty, written))
+        if form == "csv"
+        else (lambda: as_declared(feather_table(files[0], _taken)))
+    )
+    frame: pd.DataFrame = _guarded(form, read)
+    if not frame.dtypes.equals(empty_frame(path, schema, written).dtypes) or not frame.dtypes.equals(empty.dtypes):
         raise DataFileError("the data file was replaced while it was read; nothing was charged: run it again")
     return frame
 
@@ -84,7 +106,7 @@ def dtypes_told(path: str, schema: str) -> Iterator[None]:
     try:
         yield
     except ArgumentTypeError as error:
-        if not path.lower().endswith(".csv"):
+        if _found(path)[0] != "csv":
             raise
         held = re.search("'([^']+)' holds text", str(error))
         lines = schema.format(json.dumps(held[1] if held else "age", ensure_ascii=False))
@@ -94,13 +116,31 @@ def dtypes_told(path: str, schema: str) -> Iterator[None]:
         ) from None
 
 
-def _format(path: str) -> str:
-    form = FORMATS.get(os.path.splitext(path)[1].lower())
-    if form is None:
-        raise ArgumentValueError(f"the data file must end with {', '.join(FORMATS)}: visits.parquet")
-    if not os.path.isfile(path):
-        raise DataFileError(f"there is no data file {path}")
-    return form
+def _found(path: str) -> tuple[str, list[str]]:
+    """The format of the files that a path stands for, and which they are."""
+    try:
+        files = files_of(path)
+    except (ArgumentTypeError, ArgumentValueError):
+        raise DataFileError(f"there is no data file {path}") from None
+    except OSError:
+        raise DataFileError(f"a directory of {path} cannot be read") from None
+    forms = {next((form for end, form in FORMATS.items() if file.lower().endswith(end)), "") for file in files}
+    if "" in forms:
+        raise ArgumentValueError(f"data files must end with {', '.join(FORMATS)}: visits.parquet")
+    if len(forms) > 1 or (len(files) > 1 and forms == {"feather"}):
+        raise ArgumentValueError(
+            "several files are read together where all are Parquet, or all are CSV: 'visits/*.parquet'"
+        )
+    return forms.pop(), files
+
+
+def _scanned(path: str) -> pd.DataFrame:
+    """The columns of Parquet files that are scanned."""
+    try:
+        return scan_parquet(path)._carrier
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        text = str(error).removeprefix("path: ").removesuffix(f": {LINE}")
+    raise DataFileError(f"{text}; nothing was charged")
 
 
 def _guarded(form: str, read: Callable[[], Any]) -> Any:
@@ -119,16 +159,9 @@ def _guarded(form: str, read: Callable[[], Any]) -> Any:
     return None
 
 
-def _schema(path: str, form: str) -> pa.Schema:
-    if form == "feather":
-        with pa.memory_map(path) as source:
-            return pa.ipc.open_file(source).schema
-    from pyarrow import parquet  # not every program needs it
-
-    return parquet.read_schema(path)
-
-
-def _columns(schema: pa.Schema) -> pd.DataFrame:
+def _columns(path: str) -> pd.DataFrame:
+    with pa.memory_map(path) as source:
+        schema = pa.ipc.open_file(source).schema
     return as_declared(schema.empty_table().select(_taken(schema)))
 
 
@@ -137,33 +170,25 @@ def _taken(schema: pa.Schema) -> list[int]:
     return [place for place, field in enumerate(schema) if taken(field.type)]
 
 
-def _arrow(path: str, empty: pd.DataFrame) -> pd.DataFrame:
-    if _format(path) == "feather":
-        return as_declared(feather_table(path, _taken))
-    from pyarrow import parquet  # not every program needs it
-
-    # of names of directories nothing is taken; of one column named "a.t" ParquetFile would take a field of "a", too
-    coded = dictionaries(parquet.read_schema(path))
-    return as_declared(parquet.read_table(path, columns=[*empty.columns], partitioning=None, read_dictionary=coded))
-
-
-def _csv(path: str, empty: pd.DataFrame, written: CsvForm) -> pd.DataFrame:
-    """The rows of a CSV file: each line by itself is one."""
+def _csv(paths: list[str], empty: pd.DataFrame, written: CsvForm) -> pd.DataFrame:
+    """The rows of CSV files: each line by itself is one."""
     parts = [empty]
-    with contextlib.closing(_lines(path, written)) as lines:
-        next(lines)  # the names
-        while held := [_row(line, len(empty.columns), written.sep) for line in islice(lines, LINES)]:
-            text = pd.DataFrame(
-                {place: pd.Series(cells, dtype="str") for place, cells in enumerate(zip(*held, strict=True))}
-            )
-            text.columns = empty.columns
-            parts.append(fitted(written.plain(text.mask(text.isin(NONE)), empty), empty))
+    for path in paths:
+        with contextlib.closing(_lines(path, written)) as lines:
+            next(lines)  # the names
+            while held := [_row(line, len(empty.columns), written.sep) for line in islice(lines, LINES)]:
+                text = pd.DataFrame(
+                    {place: pd.Series(cells, dtype="str") for place, cells in enumerate(zip(*held, strict=True))}
+                )
+                text.columns = empty.columns
+                parts.append(fitted(written.plain(text.mask(text.isin(NONE)), empty), empty))
     return pd.concat(parts, ignore_index=True)
 
 
 def _lines(path: str, written: CsvForm) -> Generator[str]:
     """Lines of a file that are not blank; bytes that are no text stand as marks in it."""
-    with open(path, encoding=written.encoding, errors="replace") as file:
+    opened = gzip.open if path.lower().endswith(".gz") else open
+    with opened(path, "rt", encoding=written.encoding, errors="replace") as file:
         yield from (line for line in file if line.strip())
 
 

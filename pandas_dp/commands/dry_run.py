@@ -30,6 +30,11 @@ Where = tuple[str | None, str | None, str | None]
 """Path of the ledger, name and version of the table."""
 Questions = Callable[[pd.DataFrame], Iterable[tuple[str, Query]]]
 
+SPARE = (
+    "no room    for a question whose answer is lost, to SIGKILL or a power cut: it is charged again. Leave the price of the "
+    "dearest one, or raise the total then: pandas-dp ledger extend"
+)
+
 
 @dataclass(frozen=True)
 class Foreseen:
@@ -63,12 +68,15 @@ class Rehearsal:
     questions : tuple of Foreseen
     promise, left, then : str
         What the whole budget promises, what is left of it now, and after all questions that it pays.
+    spare : bool
+        Whether what is left then pays any of them once more, as one whose answer is lost has to be.
     """
 
     questions: tuple[Foreseen, ...]
     promise: str
     left: str
     then: str
+    spare: bool
 
     @property
     def paid(self) -> bool:
@@ -88,6 +96,8 @@ class Rehearsal:
         yield f"the budget: {self.promise}"
         yield f"left now    {self.left}"
         yield f"left after  {self.then}"
+        if self.paid and not self.spare:
+            yield SPARE
 
 
 def typed(text: str) -> str:
@@ -146,6 +156,7 @@ def rehearse(
             odometer.promise(rule, terms.unit),
             budget_words.left(rule, state),
             budget_words.left(rule, after),
+            all(rule.admit(after, preview.charge) is not None for _, _, preview in previews if not preview.stored),
         )
     finally:
         session.close()

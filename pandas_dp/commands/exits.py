@@ -10,13 +10,26 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from pandas_dp.errors import BudgetExceededError, DataFileError, LedgerError, PandasDPError, QueryFailedError
+from pandas_dp.errors import (
+    BudgetExceededError,
+    DataFileError,
+    LedgerError,
+    PandasDPError,
+    QueryFailedError,
+    UnverifiedFrameError,
+)
 
 DONE, UNUSABLE, WRONG, DRY, INTERRUPTED = 0, 1, 2, 3, 130
 STOPPED = 128  # and the number of the signal
 CODES = """exit codes: 0 done; 1 the ledger or a file cannot be used, or a question failed after its charge; 2 the plan or an
 argument is wrong, nothing was charged for it; 3 over budget (earlier answers stay); 130 interrupted; 143 or 129 stopped by
 SIGTERM or SIGHUP, after the question under way"""
+
+
+WRITTEN = (
+    "the data files were written, moved or deleted since the command began: it stopped, and the next question was not charged. "
+    "Run it again, under a new version if they hold something new; whoever writes while a job runs writes files of another name"
+)
 
 
 class _Output:
@@ -77,6 +90,8 @@ def _carried_out(command: Callable[[], int], words: Callable[[str], str]) -> int
             return command()
     except BudgetExceededError as error:
         return told(words(str(error)), DRY)
+    except UnverifiedFrameError:
+        return told(WRITTEN, UNUSABLE)
     except (LedgerError, DataFileError, QueryFailedError) as error:
         return told(words(str(error)), UNUSABLE)
     except PandasDPError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -122,7 +123,7 @@ def _shown(ledger: Ledger) -> Iterator[str]:
         yield f"  spent    {spent}"
         yield f"  left     {left}"
         if count := len(unanswered(ledger, name)):
-            yield f"  lost     {UNANSWERED.format(count=count)}"
+            yield f"  lost     {UNANSWERED.format(count=count)}. A larger total is put on record: {extend(ledger, name)}"
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
 
 
@@ -131,6 +132,11 @@ def _sums(rule: Filter, state: State, unit: PrivacyUnit) -> tuple[str, str]:
     if unit.period:
         return odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
     return budget_words.spent(rule, state), budget_words.left(rule, state)
+
+
+def extend(ledger: Ledger, name: str) -> str:
+    """The line to type for a larger total."""
+    return f"pandas-dp ledger extend {shlex.quote(str(ledger.path))} --name {shlex.quote(name)} --to ... --reason ..."
 
 
 def unanswered(ledger: Ledger, name: str) -> list[LedgerEntry]:

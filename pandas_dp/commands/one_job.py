@@ -1,4 +1,7 @@
-"""One job at a time for each ledger, table and version: two at once would both pay, and publish two different answers."""
+"""One job at a time for each version and each directory of answers.
+
+Two of one version would both pay, and publish two different answers; two in one directory would mix those of two versions.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,6 @@ LENGTH = 1 << 16  # where the lock lies: far beyond the text, which others read 
 def one_job(ledger: str, table: str, version: str) -> Iterator[None]:
     """Keep other jobs of this version out until the block ends, or the process does, in whatever way.
 
-    The lock is the operating system's, on a file beside the ledger that says who runs: there are no stale ones.
-
     Raises
     ------
     LedgerBusyError
@@ -34,16 +35,30 @@ def one_job(ledger: str, table: str, version: str) -> Iterator[None]:
     """
     ledger = os.path.realpath(ledger)
     name = hashlib.sha256(f"{table}\0{version}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    path = f"{ledger}-{name}.job"
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(held(f"{ledger}-{name}.job", f"runs version {version!r} of {table!r}"))
+        except OSError:
+            raise LedgerError(f"no file can be written beside {ledger}: a job needs one as a lock") from None
+        yield
+
+
+@contextlib.contextmanager
+def held(path: str, what: str) -> Iterator[None]:
+    """Hold a lock until the block ends; `what` another job does that holds it.
+
+    The lock is the operating system's, on a file that says who runs: there are no stale ones.
+
+    Raises
+    ------
+    LedgerBusyError, OSError
+    """
     try:
         file = _held(path)
     except BlockingIOError:
         raise LedgerBusyError(
-            f"another job runs version {version!r} of {table!r}{_who(path)}: when it has ended, the same command gets its "
-            "answers for free"
+            f"another job {what}{_who(path)}: when it has ended, the same command gets its answers for free"
         ) from None
-    except OSError:
-        raise LedgerError(f"no file can be written beside {ledger}: a job needs one as a lock") from None
     with file:
         file.truncate(0)
         file.write(f"since {time.strftime('%Y-%m-%d %H:%M:%S %z')}, process {os.getpid()}".encode())

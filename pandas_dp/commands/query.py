@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 import shlex
+from contextlib import closing
 from typing import Any
 
 from pandas_dp.commands import csv_form, data_files
@@ -54,7 +55,7 @@ HELP = {
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
     query = commands.add_parser("query", help=TEXT, description=f"{TEXT}: {LINE}", epilog=CODES)
-    query.add_argument("data", metavar="FILE", help=f"the table: {', '.join(data_files.FORMATS)}")
+    query.add_argument("data", metavar="FILE", help=data_files.HELP)
     query.add_argument("ask", metavar="QUESTION", help=f'as behind df.dp(...): "{EXAMPLE}"')
     query.add_argument("--epsilon", help="price of the question: smaller is more private and noisier")
     query.add_argument("--delta", help="beside --epsilon: finds unknown keys, or makes noise Gaussian")
@@ -111,8 +112,7 @@ def run(options: argparse.Namespace) -> int:
         frame = data_files.same_frame(options.data, schema, empty, written)
     ledger = existing_ledger(options.ledger)
     again = version is None and ledger is not None and ledger.budget(terms.name) is not None
-    terms.protect(frame, schema, *where)
-    with finishing():  # the answer is paid, so it is printed
+    with closing(terms.protect(frame, schema, *where)), finishing():  # the answer is paid, so it is printed
         release = query(frame)
         # JSON that every terminal and pipe can write
         print(json.dumps(json.loads(release.to_json())) if options.json else repr(release), flush=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from importlib.resources import files
 from textwrap import indent
 from typing import Any, cast
@@ -18,7 +18,7 @@ from pandas_dp.commands import csv_form, data_files
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, told
-from pandas_dp.commands.ledger import UNANSWERED, unanswered
+from pandas_dp.commands.ledger import UNANSWERED, extend, unanswered
 from pandas_dp.commands.one_job import one_job
 from pandas_dp.commands.plans import BudgetTerms, PipelinePlan, check_text
 from pandas_dp.commands.stopping import finishing
@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
         formatter_class=raw,
     )
     run.add_argument("plan", metavar="PLAN", help="TOML file with [budget], [table], [schema.COLUMN] and [[queries]]")
-    run.add_argument("--data", metavar="FILE", required=True, help=f"the table: {', '.join(data_files.FORMATS)}")
+    run.add_argument("--data", metavar="FILE", required=True, help=data_files.HELP)
     run.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
     run.add_argument("--out", metavar="DIR", help="directory of the answers")
     run.add_argument("--version", help="public name of this content, instead of the plan's")
@@ -93,16 +93,16 @@ def run(options: argparse.Namespace) -> int:
     package = f"pandas_dp {__version__}"
     asked = " to ".join(filter(None, [str(version or ""), *options.period]))  # what the answers are about
     facts = {"budget": terms.name, "table": plan.table, "version": asked, "package": package}
-    with one_job(options.ledger, plan.table, asked):
-        files = AnswerFiles(options.out, options.format, facts)
+    answers = AnswerFiles(options.out, options.format, facts)
+    with one_job(options.ledger, plan.table, asked), answers.alone() as files:
         files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
         with shown("reads the table"):
             frame = data_files.same_frame(options.data, plan.schema, empty, written)
+        progress = sys.stderr.isatty() if options.progress is None else options.progress
         session = terms.protect(frame, plan.schema, *where)
         frame = cast("Any", frame).dp.period(*options.period) if options.period else frame
-        files.set_aside([question.name for question in seen.questions])
-        progress = sys.stderr.isatty() if options.progress is None else options.progress
-        with finishing() as stopped:
+        with closing(session), finishing() as stopped:
+            files.set_aside([question.name for question in seen.questions])
             return _in_order(seen, frame, session, files, progress, stopped)
 
 
@@ -145,7 +145,7 @@ def _in_order(
             written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
             return told(
                 f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
-                f"{error.fits}. {written}{_lost(session)}",
+                f"{error.fits}. {written}{f'. {lost}' if (lost := _lost(session)) else ''}",
                 DRY,
             )
         files.add(question.name, release, stored)
@@ -154,16 +154,20 @@ def _in_order(
     if files.removed:
         print(f"removed {files.removed} file{'s' * (files.removed != 1)} that a killed job had begun to write")
     print(f"{many} answer{'s' * (many != 1)}; spent {session.spent}; left {session.left}")
+    if lost := _lost(session):
+        print(f"in this budget {lost}")
     return DONE
 
 
 def _lost(session: Session) -> str:
-    """Say that some of the budget was paid for nothing, and how its owner goes on."""
+    """Say that some of the budget was paid for nothing, and how its owner goes on; empty where none was."""
     ledger, name = session._ledger, session.name
     if not (count := len(unanswered(ledger, name))):
         return ""
-    line = f"pandas-dp ledger extend {shlex.quote(str(ledger.path))} --name {shlex.quote(name)} --to ... --reason ..."
-    return f". {UNANSWERED.format(count=count)}. To finish the plan, raise the total on record and in the plan: {line}"
+    return (
+        f"{UNANSWERED.format(count=count)}. Where a plan cannot finish for it, raise the total on record and in the plan: "
+        f"{extend(ledger, name)}"
+    )
 
 
 def _asked(question: Foreseen, frame: pd.DataFrame) -> tuple[Release, bool]:

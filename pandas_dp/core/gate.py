@@ -127,11 +127,12 @@ class Request:
 
 
 class Given(NamedTuple):
-    """An answer, the ledger's entry that paid for it, and whether it did so now or for an earlier, stored draw."""
+    """An answer, the ledger's entry that paid for it, whether now or for an earlier, stored draw, and what was drawn."""
 
     answer: Any
     sequence: int
     paid: bool
+    transcript: Any = ()
 
 
 def release(request: Request) -> Given:
@@ -194,7 +195,7 @@ def _release(request: Request) -> Given:
                     f"this answer was refined at another price or from another draw (entry {found[0]}): refine that one"
                 )
             transcript = kept.get(request.kept_as, ()) if isinstance(kept, dict) else kept
-            return Given(_replay(request.recipe(), transcript), found[0], False)
+            return Given(_replay(request.recipe(), transcript), found[0], False, transcript)
     sole = request.base is not None
     if request.base is not None:
         request = replace(request, better=_refining(request, request.base))
@@ -205,7 +206,7 @@ def _release(request: Request) -> Given:
     if result is not None or told is not None:
         with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost
             request.ledger.record(request.name, sequence, result, told)
-    return Given(answer, sequence, True)
+    return Given(answer, sequence, True, transcript)
 
 
 def _reserve(request: Request, key: str | None, sole: bool = False) -> int:

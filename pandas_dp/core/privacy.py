@@ -15,9 +15,8 @@ from fractions import Fraction
 LARGEST_EPSILON = Fraction(10**6)
 SMALLEST_EPSILON = Fraction(1, 10**9)
 PERIODS = {"h": "hour", "D": "day", "W": "week", "M": "month", "Y": "year"}
-LEAST_OF_ITS_OWN = (
-    1e-3  # epsilon from which floats tell the divergence of Laplace noise from that of any pure mechanism
-)
+# epsilon from which floats tell the divergence of Laplace noise from that of any pure mechanism
+LEAST_OF_ITS_OWN = 1e-3
 
 
 class NeighboringRelation(StrEnum):
@@ -286,11 +285,8 @@ class Price:
 
     def share(self, weight: Fraction) -> Price:
         """The part of this price that a weight in (0, 1] buys."""
-        return Price(
-            None if self.epsilon is None else self.epsilon * weight,
-            self.delta * weight,
-            None if self.rho is None else self.rho * weight,
-        )
+        epsilon, rho = (None if of is None else of * weight for of in (self.epsilon, self.rho))
+        return Price(epsilon, self.delta * weight, rho)
 
     def __str__(self) -> str:
         """Say it as a user would type it."""

@@ -15,7 +15,8 @@ from pandas_dp.queries.together import Together
 NO_DELTA = Fraction(1, 100)  # of a total: what a promise without a delta is worth
 MOST = 1024  # times a wanted error, or a part of it, that a total may buy
 TOO_LITTLE = (
-    "epsilon is too small for errors 1,000 times as large as the queries want: leave epsilon= out to see what they cost"
+    "epsilon is too small for errors 1,000 times as large as the queries want: leave epsilon= out to see what they "
+    "cost: pandas_dp.plan(queries, frame=df)"
 )
 UNPAID = (
     "no total with accountant={!r} pays for these queries: prices with delta= or rho= need a delta, accountant='gdp' allows "

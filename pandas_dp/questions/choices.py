@@ -268,7 +268,7 @@ class ChoiceQuestions(PreparedFrame):
                 raise Line("leave sensitivity= out", (("sensitivity", ""),)).refuse(
                     "score must be a function of a table and a candidate where sensitivity= is given"
                 )
-            exact = _positive(sensitivity, "sensitivity")
+            exact = positive(sensitivity, "sensitivity")
             text = self._text(candidates=listed, cap=LEFT_OUT, **given)
             empty = self._empty()
             tried = rehearse(lambda table: score(table, listed[0]), empty.dtypes, no_number, "score", ZERO)
@@ -377,7 +377,7 @@ def _exact(value: Any, argument: str, example: str) -> Fraction:
         raise type(error)(f"{error}, such as {argument}={example}") from None
 
 
-def _positive(value: Any, argument: str, example: str = "1") -> Fraction:
+def positive(value: Any, argument: str, example: str = "1") -> Fraction:
     """Exact positive number, of a size for which float64 can say how far an answer may be off at any price."""
     exact = _exact(value, argument, example)
     if not 1 / LARGEST <= exact <= LARGEST:
@@ -388,7 +388,7 @@ def _positive(value: Any, argument: str, example: str = "1") -> Fraction:
 def _range(cap: Any) -> tuple[Fraction, Fraction]:
     """Exact ends of scores."""
     if not isinstance(cap, list | tuple):
-        return Fraction(0), _positive(cap, "cap", "1, or cap=(-2, 0) for scores below 0")
+        return Fraction(0), positive(cap, "cap", "1, or cap=(-2, 0) for scores below 0")
     line = "cap=(-2, 0)"
     if len(cap) != 2:
         raise ArgumentValueError(f"cap must be the largest score, or the least and the largest: {line}")
@@ -424,7 +424,7 @@ def _ratio(price: Any) -> tuple[int, int]:
         return price, 1
     if type(price) is float and SMALLEST_PRICE < price < LARGEST_PRICE:
         return Decimal(repr(price)).as_integer_ratio()
-    return _positive(price, "prices", "[1, 2, 5]").as_integer_ratio()
+    return positive(price, "prices", "[1, 2, 5]").as_integer_ratio()
 
 
 def _highest(bounds: Any) -> Fraction:
@@ -437,4 +437,4 @@ def _highest(bounds: Any) -> Fraction:
     pair = _listed(bounds, "bounds", 2)
     if len(pair) != 2 or exact_number(pair[0], "bounds") != 0:
         raise ArgumentValueError(f"bounds must be 0 and the highest price: {example}")
-    return _positive(pair[1], "bounds", "(0, 500)")
+    return positive(pair[1], "bounds", "(0, 500)")

@@ -97,7 +97,7 @@ class ColumnForms:
         keys: Any = None,
         other: bool = False,
         null: bool = False,
-        workload: str = "bins",
+        workload: Any = "bins",
         bounds: Any = None,
         range: Any = None,
     ) -> SeriesRelease:

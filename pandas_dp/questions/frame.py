@@ -25,6 +25,7 @@ from pandas_dp.questions.choices import ChoiceQuestions
 from pandas_dp.questions.column_forms import ColumnForms
 from pandas_dp.questions.columns import PricedColumns
 from pandas_dp.questions.keys import GroupQuestions
+from pandas_dp.questions.own_function import OwnQuestions
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
 from pandas_dp.questions.refined import Refining
 from pandas_dp.questions.rows import PreparedFrame
@@ -115,6 +116,7 @@ class PricedFrame(
     GraphQuestions,
     GroupQuestions,
     LocalQuestions,
+    OwnQuestions,
     Refining,
     SeveralQuestions,
     StatisticQuestions,

@@ -23,6 +23,7 @@ MISTAKES = (TypeError, NameError, AttributeError, KeyError)
 ROWS = 4
 MIDDLE = "blocks without result count as the middle of the bounds"
 NO_VOTE, ZERO = "blocks without result have no vote", "without a result a score counts as 0"
+WHOLE_ZERO = "without a result it counts as 0"
 MADE_UP: dict[str, pd.Series[Any]] = {
     "number": pd.Series([1.0, 2.0, 3.0, 4.0]),
     "bool": pd.Series([True, False, True, False], dtype="boolean"),
@@ -143,7 +144,7 @@ def no_vector(names: tuple[str, ...]) -> Callable[[Any], str | None]:
             return None if set(names) <= set(result.keys()) else f"{_type(result)} without all the names: {line}"
         if not isinstance(result, tuple | list | np.ndarray):
             return f"{_type(result)}, which is not several numbers: {line}"
-        return None if len(result) == len(names) else f"a different number of values than the bounds have names: {line}"
+        return None if len(result) == len(names) else f"a different number of values than there are names: {line}"
 
     return wrong
 

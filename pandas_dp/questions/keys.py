@@ -79,7 +79,8 @@ class GroupQuestions(PreparedFrame):
         to which half of delta goes, where the threshold is lower with it; 15 rows at (1, 1e-6) for one row per unit.
         The delta is charged to the session's ``delta_reserved``. Text, numbers, bools and dates can be found; in columns of
         objects or categories text and whole numbers (True and 1.0 are 1), and all else counts as missing, as do dates outside
-        the years 1678 to 2261, and in categories numbers from 2**53 on, which pandas may have rounded.
+        the years 1 to 9999 (with a time zone on their first and last day, too), and in categories numbers from 2**53 on, which
+        pandas may have rounded.
         Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Wilkins, Kifer, Zhang, Karrer 2024.
 
         Examples

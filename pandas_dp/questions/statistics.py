@@ -13,7 +13,7 @@ import pandas as pd
 from pandas_dp.aggregates.covariance import Correlation, Covariance
 from pandas_dp.aggregates.distinct import DistinctCount
 from pandas_dp.aggregates.quantiles import Extreme
-from pandas_dp.aggregates.randomized_response import RandomizedAnswers
+from pandas_dp.aggregates.randomized_response import AnswersByAlpha, RandomizedAnswers, keeping
 from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.aggregates.smooth import COST_BITS, MOST_VERTICES, SpanningTreeOf
 from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
@@ -24,7 +24,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT
-from pandas_dp.facts.kinds import Kind, is_missing
+from pandas_dp.facts.kinds import Kind, exact_number, is_missing
 from pandas_dp.facts.public_only import listed
 from pandas_dp.questions.dummies import with_dummies
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
@@ -536,7 +536,7 @@ class LocalQuestions(PreparedFrame):
     __slots__ = ()
 
     def randomized_response(
-        self, column: str, *, keys: Any = None, other: bool = False, null: bool = False
+        self, column: str, *, keys: Any = None, other: bool = False, null: bool = False, alpha: Any = None
     ) -> SeriesRelease:
         """Release a column in which every row keeps its key with some probability and takes a random one otherwise.
 
@@ -549,6 +549,10 @@ class LocalQuestions(PreparedFrame):
             One more key for unlisted values, and for missing ones. Without it such a row always takes a random key: in the
             estimate it counts as 1 / (number of keys) of a row for each, and the interval is for the proportions after
             that choice.
+        alpha : number, optional
+            Probability, in (0, 1), of keeping the key, as lectures state it. With k keys that costs
+            ln(1 + k alpha / (1 - alpha)), which the price has to cover; a refusal says what it is. The price is charged as
+            typed. Left out, keys are kept as often as it pays for.
 
         Returns
         -------
@@ -591,4 +595,11 @@ class LocalQuestions(PreparedFrame):
             raise ArgumentValueError(
                 f"randomized response needs at least two keys: randomized_response({column!r}, keys=['no', 'yes'])"
             )
-        return self._ask(self._text(keys=keyed.keys), RandomizedAnswers(keyed, labels), (column,))
+        if alpha is None:
+            return self._ask(self._text(keys=keyed.keys), RandomizedAnswers(keyed, labels), (column,))
+        line = f"randomized_response({column!r}, keys=['no', 'yes'], alpha=0.5)"
+        kept = numbers.typed(line, exact_number, alpha, "alpha")
+        if not (0 < kept < 1 and keeping(kept, keyed.count).keep):
+            raise ArgumentValueError(f"alpha must be above 0 and below 1: {line}")
+        asked = AnswersByAlpha(keyed, labels, kept)
+        return self._ask(self._text(keys=keyed.keys), asked, (column,))

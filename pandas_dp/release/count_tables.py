@@ -17,6 +17,7 @@ from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.cross_tables import CrossTable
 from pandas_dp.aggregates.uncertainty import Additive, Ends, NoError
 from pandas_dp.aggregates.weighted_noise import CellNoise, Law, half_width
+from pandas_dp.aggregates.whole_numbers import whole as whole_numbers
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -25,6 +26,7 @@ from pandas_dp.release.values import Vector
 
 LINE = "pandas_dp.reconcile([by_sex, by_sex_and_income])"
 TABLES = "count(), histogram(...), value_counts(keys=[...]), groupby(..., keys=...).size(), crosstab(...)"
+ASK = "Ask both of one frame: df.dp(epsilon=0.5).count(), df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm'])"
 OTHER, NULL = ("other",), ("null",)  # parts of a column beside its keys or bins
 MOST_CELLS = 1500  # of tables whose parts differ, which are solved as a whole
 MOST_COLUMNS = 8  # of one table: all sets of them are gone through
@@ -106,6 +108,7 @@ class Group:
     zero: list[tuple[Floats, CellNoise]]  # the others
     apart: int  # columns by which rows may count nowhere
     found: bool  # whether tables without negative cells were, where these were asked for
+    whole: bool  # whether cells are whole numbers
 
     @property
     def moved(self) -> bool:
@@ -125,11 +128,13 @@ class Group:
         shape = [len(table.labels[self.columns[column]]) for column in rising]
         every = np.arange(np.prod(shape, dtype=int)).reshape(shape)
         counted = every[np.ix_(*(self.used[place][own.index(column)] for column in rising))].ravel().tolist()
-        values, errors = np.zeros(every.size), [Settled(Law())] * every.size
+        values: Any = np.zeros(every.size)
+        errors = [Settled(Law())] * every.size
         values[counted] = fitted.ravel()
         made = {id(law): Settled(law) for law in laws}  # often all cells have one
         for at, law, x in zip(counted, laws, around, strict=True):
             errors[at] = Settled(law, x) if moved else made[id(law)]
+        values = values.astype(np.int64 if self.whole else np.float64)
         return values.reshape(shape).transpose(order), [errors[at] for at in every.transpose(order).ravel()]
 
 
@@ -198,15 +203,15 @@ def check_rows(answers: list[Release]) -> None:
         if (owner := answer.unit.column) is not None:
             raise ArgumentTypeError(
                 f"answer {place} counts some rows of each {owner!r}, and every table draws others: there are no rows that both "
-                "count. Tables of one row each can be reconciled: protect them without unit="
+                "count. Tables of one row each can be reconciled: protect them without unit=, df.dp.protect(epsilon=3)"
             )
         if answer._provenance.content is None or answer._provenance.content != answers[0]._provenance.content:
             raise ArgumentTypeError(
                 f"answer {place} is not about the same rows as answer 0: they must be asked of one table in one session and "
-                "under one schema, or of one table= and version="
+                f"under one schema, or of one table= and version=. {ASK}"
             )
         if answer.query.steps != answers[0].query.steps:
-            raise ArgumentTypeError(f"answer {place} was asked behind other steps than answer 0: ask both of one frame")
+            raise ArgumentTypeError(f"answer {place} was asked behind other steps than answer 0. {ASK}")
 
 
 def promised_of(complete: Any, tables: Sequence[dict[str, Keys | Bins]]) -> frozenset[str]:
@@ -257,7 +262,22 @@ def _places(by: Keys | Bins, finest: list[Any]) -> NDArray[np.intp]:
     return np.array([known.get(part, size) for part in finest], dtype=np.intp)
 
 
-def group_of(tables: list[Table], promised: frozenset[str], nonnegative: bool) -> Group:
+def _whole(fit: Fit, cells: list[Floats]) -> list[Floats]:
+    """The same as whole numbers."""
+    if isinstance(fit, consistent.Equations):
+        raise ArgumentValueError(
+            "whole= takes tables that have the same keys or bins wherever they share a column: leave the others out"
+        )
+    found = whole_numbers(list(zip((one.columns for one in fit.tables), cells, strict=True)))
+    if found is None:
+        raise ArgumentValueError(
+            "whole numbers with equal margins need not exist for these tables: three or more of them share columns in a ring, "
+            "as (a, b), (b, c), (a, c) do within (a, b, c). Leave whole= out, or one of them"
+        )
+    return found
+
+
+def group_of(tables: list[Table], promised: frozenset[str], nonnegative: bool, whole: bool) -> Group:
     """Fit tables of the same rows; a draw that two of them show counts once."""
     columns = tuple(dict.fromkeys(name for table in tables for name in table.by))
     finest = {name: _finest(name, tables, promised) for name in columns}
@@ -289,6 +309,8 @@ def group_of(tables: list[Table], promised: frozenset[str], nonnegative: bool) -
             "them with the same keys and bins"
         )
     cells, found = consistent.without_negative(fit) if nonnegative else (fit.fitted, True)
+    if whole:
+        cells = _whole(fit, cells)
     apart = len(tables[0].incomplete(promised))
     places = [draws.index(table.draw) for table in tables]
-    return Group(columns, tables, places, used, fit, cells, zero, apart, found)
+    return Group(columns, tables, places, used, fit, cells, zero, apart, found, whole)

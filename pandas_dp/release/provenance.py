@@ -72,8 +72,7 @@ class Provenance:
     ) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
         left = left_out(unit, query.aggregate) if query.aggregate.bounded else ()
-        refined = tuple(f"refines entry {entry}" for entry in query.refines[-1:])
-        spent += f" ({query.price} in all)" if refined else ""
-        notes = (*answer.notes, *query.notes, *refined, *left)
+        spent += query.beside
+        notes = (*answer.notes, *query.notes, *query.earlier, *left)
         known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
         return cls(query, answer.mechanism, unit, lineage, *known)

@@ -42,7 +42,8 @@ UNFINISHED = (
     "no tables without negative cells were found that agree exactly: they differ in the last digits that are shown"
 )
 MOVED = (
-    "no negative cells: small counts are too large on average, and intervals are those of the values before, cut at 0"
+    "no negative cells: small counts are too large on average; intervals are those of the unbiased values, cut at 0, and a "
+    "value may lie outside of its own"
 )
 APART = "the tables disagree by more than noise explains: perhaps they are not about the same rows"
 
@@ -152,7 +153,7 @@ class Reconciled(Sequence[Release]):
 
 
 @example(LINE)
-def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Reconciled:
+def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False, whole: bool = False) -> Reconciled:
     """Make tables of counts that were released agree with each other, and more exact: nothing is charged.
 
     Parameters
@@ -165,7 +166,11 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
         complete with ``other=True, null=True``. A false promise makes the numbers wrong; privacy does not depend on it.
     nonnegative : bool
         The nearest consistent tables without negative cells, with the total as it is, or 0. Small cells are too large then, on
-        average. Intervals are those of the values before, cut at 0, and may lie beside the value.
+        average. Intervals are those of the unbiased values, cut at 0, and may lie beside the value.
+    whole : bool
+        The same as whole numbers that keep the total, rounded, and all common margins. There need not be any for tables that
+        share columns in a ring, as three by two columns each do with one by all three: such ones are refused, and so are tables
+        whose keys or bins of one column differ.
 
     Returns
     -------
@@ -177,7 +182,7 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     ------
     ArgumentTypeError, ArgumentValueError
         For answers that are no such tables, or not about the same rows; for shares, found keys and sums; and where a unit has
-        several rows, of which each table counts others.
+        several rows, of which each table counts others. For ``whole=True`` where common margins cannot be promised.
 
     Notes
     -----
@@ -203,14 +208,15 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     listed = list(answers) if isinstance(answers, list | tuple) else []
     if len(listed) < 2 or not all(isinstance(one, Release) for one in listed):
         raise ArgumentTypeError(f"reconcile takes a list of two answers or more: {LINE}")
-    nonnegative, listed = flag(nonnegative, "nonnegative"), latest(listed)
+    whole, listed = flag(whole, "whole"), latest(listed)
+    nonnegative = flag(nonnegative, "nonnegative") or whole
     tables = [table_of(place, one) for place, one in enumerate(listed)]
     check_rows(listed)
     promised = promised_of(complete, [table.by for table in tables])
     by_rows: dict[frozenset[tuple[Any, ...]], list[Table]] = {}
     for table in tables:
         by_rows.setdefault(table.incomplete(promised), []).append(table)
-    groups = [group_of(same, promised, nonnegative) for same in by_rows.values()]
+    groups = [group_of(same, promised, nonnegative, whole) for same in by_rows.values()]
     if all(len(group.fit.tables) < 2 for group in groups):
         raise ArgumentValueError(_apart(tables, promised))
     unfinished = nonnegative and not all(group.found for group in groups)
@@ -219,14 +225,15 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
 
 
 def latest(answers: list[Release]) -> list[Release]:
-    """The answers, each in the place of those that it refines: they are it with more noise, and tell nothing beside it."""
+    """The answers, each in the place of those that it refines or averages: they tell nothing beside it."""
     made: dict[Any, Release] = {}
-    for answer in sorted(answers, key=lambda each: len(each.query.refines)):
-        made |= {(answer._provenance.content, entry): answer for entry in answer.query.refines}
+    for answer in sorted(answers, key=lambda each: len(each.query.refines) + len(each.query.averages)):
+        within = *answer.query.refines, *(entry for entry, _ in answer.query.averages)
+        made |= {(answer._provenance.content, entry): answer for entry in within}
     return [made.get((each._provenance.content, each._provenance.entry), each) for each in answers]
 
 
-def reconcile_most(answers: Sequence[Release], complete: Any, nonnegative: bool) -> Reconciled:
+def reconcile_most(answers: Sequence[Release], complete: Any, nonnegative: bool, whole: bool) -> Reconciled:
     """Reconcile the tables among some answers that are about the same rows, the largest number of them."""
     found: list[list[Release]] = []
     for place, one in enumerate(answers):
@@ -241,7 +248,7 @@ def reconcile_most(answers: Sequence[Release], complete: Any, nonnegative: bool)
             "this process was given no two tables of counts of the same rows on this budget: ask df.dp(epsilon=0.5).count() "
             f"and df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm']), or give answers from elsewhere: {LINE}"
         )
-    made, others = reconcile(most, complete, nonnegative), sum(map(len, found)) - len(most)
+    made, others = reconcile(most, complete, nonnegative, whole), sum(map(len, found)) - len(most)
     left = (f"{others} other table{'s' * (others > 1)} of counts: of other rows, or behind other steps",) * (others > 0)
     return Reconciled(made.raw, made._groups, (*made.notes, *left))
 
@@ -290,7 +297,7 @@ def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
         error = errors[0] if one else EachOf(tuple(errors[i] for i in order))
         value, extras = value.iloc[order], (old.iloc[order],)
     else:
-        value, error = float(values), errors[0]
+        value, error = values.item(), errors[0]
     made_of = [each.release for each in group.tables]
     kinds, shown = mechanisms_of(made_of), entries_of(made_of)
     origin = replace(

@@ -5,24 +5,34 @@ from __future__ import annotations
 import weakref
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pandas_dp.aggregates.asked import AskedQuery
+from pandas_dp.aggregates.base import Answer, SingleLook, Steps, Terms, least_epsilon, noise_of
+from pandas_dp.aggregates.weighted_noise import MeanNoise
 from pandas_dp.core import gate
 from pandas_dp.core.filters import PureFilter
-from pandas_dp.core.measurement import View
-from pandas_dp.core.privacy import PrivacyLoss, show
+from pandas_dp.core.measurement import AddsUp, Measurement, View
+from pandas_dp.core.mechanisms.noise import Noise
+from pandas_dp.core.privacy import Price, PrivacyLoss, show
 from pandas_dp.core.records import REFINED
 from pandas_dp.errors import LedgerError, QueryFailedError
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.release.base import Release
 from pandas_dp.session.alone import opening
 from pandas_dp.tables.protected import Table
 
-AVERAGE = (
-    "Counts and tables of counts of rows are averaged instead: again = df.dp(epsilon=0.5, fresh=True).count(), then "
-    "pandas_dp.reconcile([answer, again])"
-)
 MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
+MOST_NUMBERS = 10**6  # of all their draws together that are remembered
+NO_MEAN = (
+    "only sums and counts of rows with noise on top are refined, not choices, quantiles, found keys or answers of several "
+    "looks: a better pick tells more than the price between. Ask again at the whole price: df.dp(epsilon=1, fresh=True)"
+)
+ANEW = "drawn anew and not refined:"
+OTHER_ROWS = (
+    "an answer is refined from the rows it was drawn from: by the same question, for the same frame or one of the same table= "
+    "and version=, with the schema and the public facts it had. Ask anew: df.dp(epsilon=0.5).count()"
+)
 
 
 class Drawn(NamedTuple):
@@ -36,6 +46,29 @@ class Drawn(NamedTuple):
     query: AskedQuery
     columns: tuple[str, ...]
     request: gate.Request
+    terms: str | None
+    noisy: list[int] | None  # what was drawn in its one look
+
+
+class Other(NamedTuple):
+    """A draw that another one is averaged with."""
+
+    entry: int
+    noisy: list[int]
+    look: Measurement
+    price: Price
+
+    @property
+    def noise(self) -> Noise:
+        """What was added."""
+        return noise_of(self.look)
+
+
+class Made(NamedTuple):
+    """A request, what it asks, and the key that this has by itself."""
+
+    request: gate.Request
+    query: AskedQuery
     terms: str | None
 
 
@@ -53,9 +86,15 @@ def remember(
         return
     held = weakref.ref(table) if given.paid and table.scan is None else None
     # without what holds rows: a table that is let go of goes
-    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms)
+    noisy = given.transcript[0] if len(given.transcript) == 1 else None
+    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms, noisy)
     for old in list(drawn)[:-MOST_DRAWN]:
         drawn.pop(old, None)
+    numbers = 0
+    for entry, one in reversed(list(drawn.items())):
+        numbers += len(one.noisy or ())
+        if numbers > MOST_NUMBERS and entry != given.sequence:
+            drawn[entry] = one._replace(noisy=None)
 
 
 def _gone() -> View:
@@ -63,45 +102,155 @@ def _gone() -> View:
     raise QueryFailedError
 
 
-def refine(answer: Release, table: Table, more: Fraction) -> Release:
-    """Draw an answer once more, as if both prices had been paid at first; see `RefinedLaplace`.
+def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
+    """Draw an answer once more as if both prices had been paid at first, see `RefinedLaplace`; else average it with a new draw.
 
-    The rows are those that the base was drawn from: the very table, whose rows this process has held since, read by the rules
-    that it was read by then.
+    It is refined from the rows that the base was drawn from: the very table, whose rows this process has held since, read by
+    the rules that it was read by then.
 
     Raises
     ------
-    LedgerError, BudgetExceededError
+    LedgerError, BudgetExceededError, ArgumentTypeError, ArgumentValueError
     """
     session, origin = table.session, answer._provenance
     base, entry = session._drawn.get(origin.entry or 0), origin.entry or 0
     given = (origin.content or ("",))[0] == session.name and base is not None
     if base is None or not given or repr(answer.query.aggregate) != repr(base.query.aggregate):
-        raise LedgerError("only an answer that this session gave can be refined, one of the latest thousand")
-    if type(session._rule) is not PureFilter or session._implicit or base.request.key is None:
         raise LedgerError(
-            f"refine() needs a budget without a delta and without a plan: df.dp.protect(epsilon=3). {AVERAGE}"
+            "only an answer that this session gave can be refined, one of the latest thousand: answer = "
+            "df.dp(epsilon=0.5).count(), then df.dp(epsilon=0.5).refine(answer)"
         )
+    if _summed(base) is None:
+        raise LedgerError(NO_MEAN)
     key = f"{base.request.key} refined"
-    price = replace(base.query.price, epsilon=(base.query.price.epsilon or 0) + more)
-    query = replace(base.query, price=price, refines=(*base.query.refines, entry))
     with opening():  # which holds back whoever states other public facts: both requests are of the same ones
-        then = table.request(base.query, base.columns, fresh=False)
-        asked = table.request(query, base.columns, fresh=False)
-    held = base.table is not None and base.table() is table
-    same = held and then.key == base.terms
-    if not same and session._ledger.stored(session.name, key) is None:
-        raise LedgerError(
-            "an answer is refined from the rows it was drawn from: in the process that drew it, for the same frame, held "
-            f"in memory, with the schema and the public facts it had. {AVERAGE}"
-        )
+        same = table.request(base.query, base.columns, fresh=False).key == base.terms
+        kept = session._ledger.stored(session.name, key) is not None
+        why = None if kept else _anew(base, table, offer)
+        if not same:
+            raise LedgerError(OTHER_ROWS)
+        made = _averaged(base, table, offer, why) if why is not None else _refined(entry, key, base, table, offer)
+    if made is None:
+        return answer
+    request, query, terms = made
+    return session._given(request, query, table, base.columns, terms)
+
+
+def _refined(entry: int, key: str, base: Drawn, table: Table, offer: Price | Accuracy) -> Made | None:
+    """The request for a draw at both prices that refines one at the first; None where nothing is missing."""
+    paid = base.query.price.epsilon or Fraction(0)
+    wanted = _terms(base, table, Price(Fraction(1)))
+    whole = (
+        base.query.aggregate.epsilon_for(offer, wanted) if isinstance(offer, Accuracy) else paid + (offer.epsilon or 0)
+    )
+    if whole <= paid:
+        return None
+    query = replace(base.query, price=Price(whole), refines=(*base.query.refines, entry))
+    asked = table.request(query, base.columns, fresh=False)
     request = replace(
         asked,
         key=key,
         query=f"{REFINED}{asked.query})",
-        price=f"epsilon={show(more)}",
-        loss=PrivacyLoss.pure(more),
+        price=f"epsilon={show(whole - paid)}",
+        loss=PrivacyLoss.pure(whole - paid),
         base=base.request,
         drawn=entry,
     )
-    return session._given(request, query, table, base.columns, asked.key)
+    return Made(request, query, asked.key)
+
+
+def _summed(drawn: Drawn) -> Measurement | None:
+    """The one look of a draw that adds noise to sums over rows; None of all others."""
+    if drawn.noisy is None or not isinstance(drawn.query.aggregate, SingleLook):
+        return None
+    look = next(drawn.request.recipe(), None)
+    if not isinstance(look, Measurement) or not isinstance(look.statistic, AddsUp):
+        return None
+    return look if isinstance(look.mechanism, Noise) else None
+
+
+def _anew(base: Drawn, table: Table, offer: Price | Accuracy) -> str | None:
+    """Why the difference does not buy a draw that refines another one; None where it does."""
+    session, unit = table.session, base.request.unit.column
+    if type(session._rule) is not PureFilter:
+        return "with a delta or declared prices a refinement would cost more than the difference"
+    if session._implicit:
+        return "no total was named: df.dp.protect(epsilon=3)"
+    if offer.delta or (isinstance(offer, Price) and offer.rho is not None) or base.query.price.gaussian:
+        return "only Laplace noise is refined, for a plain epsilon"
+    if unit is not None:
+        return f"each question draws some rows of each {unit!r}, and every time others"
+    if base.query.averages:
+        return "what it is the mean of is not refined"
+    if base.table is None or base.table() is not table:
+        return (
+            "these are not the rows in memory that it was drawn from: another process drew it, or files are read again"
+        )
+    return None
+
+
+def _terms(base: Drawn, table: Table, price: Price) -> Terms:
+    return table.terms(base.query.steps, price, table.counted(base.query.groups, table.session.unit))
+
+
+def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> Made | None:
+    """The request for a new draw, averaged by precision with those of the same question and rows that this process knows.
+
+    None where nothing is missing.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, LedgerError
+    """
+    session, known = table.session, _others(base, table)
+    asked: Any = base.query.aggregate
+    if isinstance(offer, Accuracy):
+        wanted = _terms(base, table, Price(Fraction(1)))
+
+        def noise_at(epsilon: Fraction) -> Noise:
+            return noise_of(asked.look(replace(wanted, price=Price(epsilon))))
+
+        level, noises = offer.level, [one.noise for one in known]
+        most = noise_at(asked.epsilon_for(offer, wanted)).half_width(level)
+        if MeanNoise.of(noises).half_width(level) <= most:
+            return None
+        offer = Price(least_epsilon(lambda e: MeanNoise.of([*noises, noise_at(e)]).half_width(level) <= most))
+    key = f"{base.request.key} and once more at {offer}"
+    found = session._ledger.stored(session.name, key)
+    terms = _terms(base, table, offer)
+    look = asked.look(terms)
+    others = [one for one in known if found is None or one.entry < found[0]]
+    if any(one.look.statistic != look.statistic for one in others):
+        raise LedgerError(f"at {offer} this question adds up other numbers than before: refine with a plain epsilon")
+
+    def steps() -> Steps:
+        noisy = yield look
+        noise = MeanNoise.of([*(one.noise for one in others), noise_of(look)])
+        mean = noise.mean([*(one.noisy for one in others), noisy])
+        answer: Answer = asked.answer(mean, replace(look, mechanism=noise), terms)
+        return answer
+
+    query = replace(
+        base.query,
+        price=offer,
+        refines=(),
+        averages=tuple((one.entry, one.price) for one in others),
+        notes=(*base.query.notes, f"{ANEW} {why}"),
+    )
+    request = table.request(query, base.columns, fresh=False)
+    return Made(replace(request, key=key, recipe=steps), query, request.key)
+
+
+def _others(base: Drawn, table: Table) -> list[Other]:
+    """Draws of the question of a base, of the same rows by the same rules: the last of each chain, and all single ones."""
+    asked, drawn = base.query, table.session._drawn
+    refined = {entry for one in drawn.values() for entry in one.query.refines}
+    found = []
+    for entry, one in drawn.items():
+        same = (one.query.steps, one.query.groups) == (asked.steps, asked.groups)
+        if entry in refined or not same or repr(one.query.aggregate) != repr(asked.aggregate):
+            continue
+        known = _summed(one)
+        if known is not None and table.request(one.query, one.columns, fresh=False).key == one.terms:
+            found.append(Other(entry, one.noisy or [], known, one.query.price))
+    return found

@@ -403,12 +403,12 @@ class Session:
         """Every entry of the ledger for this budget: what was asked, when, and its price. Prints short; columns are full."""
         return Books.of(self._ledger.entries(self.name))
 
-    def reconcile(self, complete: Any = (), nonnegative: bool = False) -> Reconciled:
+    def reconcile(self, complete: Any = (), nonnegative: bool = False, whole: bool = False) -> Reconciled:
         """Make all tables of counts that were answered on this budget agree with each other; nothing is charged.
 
         Parameters
         ----------
-        complete, nonnegative
+        complete, nonnegative, whole
             As `pandas_dp.reconcile` takes them.
 
         Returns
@@ -437,7 +437,7 @@ class Session:
         >>> bool(abs(both[0] - both[1].sum()) < 1e-6), session.left
         (True, 'epsilon=1')
         """
-        return self._answered.reconciled(self.name, complete, nonnegative)
+        return self._answered.reconciled(self.name, complete, nonnegative, whole)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what was spent after each answer, as ``session.spent.epsilon`` counts it, and the total as a line.

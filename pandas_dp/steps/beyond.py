@@ -1,15 +1,17 @@
 """Whole numbers beyond 2**53, of which float64 holds some: the float next to one, and the rest of it.
 
-NumPy's integers are floats as soon as some row misses its own. So what is said of a cell may follow from the number that it
-holds, not from which of the two holds it: 10**18 is to give what 1e18 gives. A cell that a float does not hold is one of int64
-or uint64, and stays what it is. **The rule**, for all inputs and for both:
+NumPy's integers are floats as soon as some row misses its own, and unsigned as soon as one is from 2**63 on. So what is said of
+a cell may follow from the number that it holds, not from which of the three holds it: 10**18 is to give what 1e18 gives. A cell
+that a float does not hold is one of int64 or uint64, and stays what it is. **The rule**, for all inputs and for all three:
 
 * within an expression, operations on whole numbers are exact, and so are comparisons, up to ``FAR``;
 * of NumPy's dtypes, what is written is the float next to what was computed, as is a constant; a cell that was chosen is
-  written as it is, unless it stands beside cells of another column, whose dtype could turn all of them into floats.
+  written as it is, unless it stands beside cells of another column, whose dtype could turn all of them into floats, or beside
+  a constant that int64 and uint64 do not both hold.
 
 So ``data`` of `Values` is what is written, and ``rest`` what the number has beyond it. Operations that know no ``rest`` take
-the written number, which is as much a fact of the row.
+the written number, which is as much a fact of the row. The float next to what has a ``rest`` is always one that its dtype
+holds: results that may lie next to 2**63, or change their sign, are written as floats (``Nulls.NAN``) by all three.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from pandas_dp.steps.values import Mask, Nulls, Values, nulls_among, numbers
 WHOLE = 2**53  # below, each float is next to one integer alone
 FAR = 2.0**106  # up to here two floats hold each integer
 LEAST = np.iinfo(np.int64).min
+MOST = 2**63 - 1024  # the largest float that int64 holds
 _INT = np.frompyfunc(int, 1, 1)
 _MACHINE = operator.methodcaller("astype", np.int64)
 
@@ -43,6 +46,11 @@ def wide(floats: Any) -> Mask:
     """Which numbers are from `WHOLE` on, up to `FAR`."""
     size = np.abs(floats)
     return np.asarray((size >= WHOLE) & (size <= FAR))
+
+
+def fits_both(number: float) -> bool:
+    """Whether the float next to a number is one that int64 and uint64 both hold."""
+    return 0 <= number <= MOST
 
 
 def reaches(held: Any) -> bool:

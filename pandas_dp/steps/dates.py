@@ -260,7 +260,7 @@ def as_time(values: Values, other: Values) -> Values:
 
 
 def alike(*values: Values) -> list[Values]:
-    """Counts in the finest of their units; see `rescale`.
+    """Counts in one unit: the finest of theirs, or nanoseconds for several columns, as one has no say in what another holds.
 
     Raises
     ------
@@ -272,7 +272,8 @@ def alike(*values: Values) -> list[Values]:
             "a date or duration beyond what nanoseconds hold can be compared with cells, and no more: type one that they hold, "
             "such as '2262-04-10', '1677-09-22' or pd.Timedelta('106751 days')"
         )
-    unit = max((one.unit for one in values), key=PER_SECOND.__getitem__)
+    several = sum(not one.constant for one in values) > 1
+    unit = "ns" if several else max((one.unit for one in values), key=PER_SECOND.__getitem__)
     return [rescale(one, unit) for one in values]
 
 

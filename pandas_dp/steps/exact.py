@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pandas_dp.steps.beyond import CHANGES, LEAST, WHOLE, merged, reaches, written
+from pandas_dp.steps.beyond import CHANGES, LEAST, WHOLE, fits_both, merged, reaches, written
 from pandas_dp.steps.decimals import DIGITS
 from pandas_dp.steps.values import Kind, Mask, Nulls, Values, nulls_among, read_constant
 
@@ -44,7 +44,7 @@ def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[V
     numpy = any(not value.constant and value.nulls is not Nulls.NA and value.data.dtype.kind != "b" for value in values)
     if numpy and nulls_among(*values) is Nulls.NA:
         return None
-    decimals = any(value.data.dtype.kind == "O" for value in values)
+    decimals = any(value.data.dtype.kind == "O" and value.nulls is Nulls.NA for value in values)
     forms = [_form(value, decimals, chosen) for value in values]
     whole = [value for value in forms if value is not None]
     if len(whole) < len(values):
@@ -52,9 +52,7 @@ def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[V
     natural = [value.data.dtype.kind == "u" for value in whole]
     held = np.dtype(np.uint64 if any(natural) else np.int64)
     fits = all(n or (v.constant and v.data >= 0) for n, v in zip(natural, whole, strict=True)) or not any(natural)
-    # of which the next float has to be one, too
-    fits = fits and not (numpy and any(v.constant and float(v.data) > np.iinfo(held).max for v in whole))
-    if not decimals and fits:
+    if fits and not any(value.data.dtype.kind == "O" for value in whole):
         return [replace(value, data=value.data.astype(held, copy=False)) for value in whole]
     scale = max(value.scale for value in whole)
     return [_scaled(value, scale if aligned else value.scale) for value in whole]
@@ -144,7 +142,8 @@ def _divided(op: str, x: Values, y: Values, missing: Mask, nulls: Nulls) -> Valu
         wrapped = (x.data == LEAST) & (y.data == -1) if op == "//" and result.dtype.kind == "i" else False
         return _made(result, missing | zero | wrapped, nulls, scale)
     if y.constant and not zero:
-        return written(_made(result, missing, nulls, scale))
+        far = abs(int(y.data)) == 1 if op == "//" else not fits_both(abs(int(y.data)))
+        return written(_made(result, missing, Nulls.NAN if far else nulls, scale))
     found = _made(result, missing | (zero & ((x.data == 0) | (op == "%")).astype(bool)), Nulls.NAN, scale)
     if op == "%":
         return found
@@ -178,32 +177,24 @@ def _products_wrapped(x: Any, y: Any, dtype: np.dtype[Any]) -> Mask:
     return found
 
 
-def _of_whole(change: Callable[[Values], Values]) -> Callable[[Values], Values | None]:
-    """A function of whole numbers, None of floats."""
-
-    def changed(operand: Values) -> Values | None:
-        whole = alike(operand)
-        if whole is None:
-            return None
-        return change(whole[0]) if operand.rest is None else written(change(whole[0]))
-
-    return changed
-
-
-@_of_whole
-def negative(x: Values) -> Values:
-    """``-x``, which of an unsigned number has a sign."""
-    if x.data.dtype.kind == "u":
-        x = _scaled(x, 0)
+def negative(operand: Values) -> Values | None:
+    """``-x``, which of an unsigned number has a sign; None of floats. That of NumPy's unsigned ones is no integer of theirs."""
+    found = alike(operand)
+    if found is None:
+        return None
+    x = _scaled(found[0], 0) if found[0].data.dtype.kind == "u" else found[0]
     wrapped = x.data == LEAST if x.data.dtype.kind == "i" and x.nulls is Nulls.NA else False
-    return _made(_changed("negative", x), np.asarray(x.missing | wrapped), x.nulls, x.scale)
+    return _made(_changed("negative", x), np.asarray(x.missing | wrapped), max(x.nulls, Nulls.NAN), x.scale)
 
 
-@_of_whole
-def absolute(x: Values) -> Values:
-    """``abs(x)``."""
+def absolute(x: Values) -> Values | None:
+    """``abs(x)``, of which the float next to it is that of x; None of floats."""
+    found = alike(x)
+    if found is None or x.data.dtype.kind == "b":
+        return None if found is None else found[0]
     wrapped = x.data == LEAST if x.data.dtype.kind == "i" and x.nulls is Nulls.NA else False
-    return _made(_changed("abs", x), np.asarray(x.missing | wrapped), x.nulls, x.scale)
+    size = _made(_changed("abs", x), np.asarray(x.missing | wrapped), x.nulls, x.scale)
+    return size if x.rest is None else replace(size, rest=np.where(x.data < 0, -x.rest, x.rest))
 
 
 def _changed(name: str, x: Values) -> Any:
@@ -211,30 +202,45 @@ def _changed(name: str, x: Values) -> Any:
     return CHANGES[name](x.data) if x.data.dtype.kind == "O" and x.nulls is not Nulls.NA else getattr(np, name)(x.data)
 
 
-@_of_whole
-def floor(x: Values) -> Values:
-    """The next whole number below."""
-    return _made(x.data // 10**x.scale, x.missing, x.nulls) if x.scale else x
+def floor(x: Values) -> Values | None:
+    """The next whole number below; None of floats."""
+    return _cut(x, lambda digits, one: digits // one)
 
 
-@_of_whole
-def ceil(x: Values) -> Values:
-    """The next whole number above."""
-    return _made(-(-x.data // 10**x.scale), x.missing, x.nulls) if x.scale else x
+def ceil(x: Values) -> Values | None:
+    """The next whole number above; None of floats."""
+    return _cut(x, lambda digits, one: -(-digits // one))
 
 
-def whole(operand: Values) -> Values | None:
-    """Numbers cut toward zero that int64 holds; the others are missing. None of floats."""
-    found = alike(operand)
-    if found is None or found[0].data.dtype.kind == "i":
-        return operand if found and operand.rest is not None else None if found is None else found[0]
-    (x,) = found
-    size = np.abs(x.data) // 10**x.scale if x.scale else np.abs(x.data)
-    cut = np.where((x.data < 0).astype(bool), -size, size)
-    fits = np.asarray((cut >= LEAST) & (cut < 2**63)).astype(bool)
-    return Values(
-        Kind.NUMBER, np.where(fits, cut, 0).astype(np.int64), x.missing | ~fits, nulls=max(x.nulls, Nulls.NAN)
-    )
+def _cut(x: Values, cut: Callable[[Any, int], Any]) -> Values | None:
+    found = alike(x)
+    if found is None or x.data.dtype.kind == "b":
+        return None if found is None else found[0]
+    return _made(cut(x.data, 10**x.scale), x.missing, x.nulls) if x.scale else x
+
+
+def whole(operand: Values) -> Values:
+    """Numbers cut toward zero that int64 holds; the others are missing. Whatever held them, they are nullable integers."""
+    data, missing, size = operand.data, operand.missing, 2.0**63
+    if data.dtype.kind == "f":
+        rest = np.zeros((), np.int64) if operand.rest is None else operand.rest
+        with np.errstate(all="ignore"):  # a signalling NaN is one like others
+            fits = ((data > -size) & (data < size)) | ((data == size) & (rest < 0)) | ((data == -size) & (rest >= 0))
+        data = (
+            np.where(fits & (data < size), data, -size * fits).astype(np.int64) + rest
+        )  # 2**63 is turned around twice
+    elif data.dtype.kind == "O":
+        cut = np.abs(data) // 10**operand.scale
+        cut = np.where((data < 0).astype(bool), -cut, cut)
+        fits = np.asarray((cut >= LEAST) & (cut < 2**63)).astype(bool)
+        data = np.where(fits, cut, 0).astype(np.int64)
+    else:
+        data = merged(operand).data
+        fits = np.asarray(data <= np.iinfo(np.int64).max)
+        data = data.astype(np.int64)
+    if operand.infinite is not None:
+        fits = fits & (operand.infinite == 0)
+    return Values(Kind.NUMBER, data, missing | ~fits, nulls=Nulls.NA)
 
 
 def rounded(operand: Values, places: int) -> Values | None:
@@ -271,19 +277,17 @@ def _beyond(data: Any, step: int) -> Mask:
 
 
 def limited(limit: Callable[..., Any], operand: Values, bound: Values) -> Values | None:
-    """The larger or the smaller of numbers and a constant; None where floats have to do."""
+    """The larger or the smaller of numbers and a constant; None where floats have to do, or it is not written as it is."""
     kind, low, end = operand.data.dtype.kind, limit is np.maximum, bound.data.item()
+    if operand.nulls is not Nulls.NA and (abs(end) >= WHOLE or _form(bound, False, True) is None):
+        return None
     held = np.iinfo(operand.data.dtype) if kind in "iu" else None
     least, most = (held.min, held.max) if held is not None else (-(10**DIGITS), 10**DIGITS)
     if kind != "f" and operand.infinite is None and (end <= least if low else end >= most):
         return operand  # a limit outside of what the column holds
-    both = alike(operand, bound, chosen=True) if operand.rest is None and _near(operand, end) else None
+    both = alike(replace(operand, rest=None), bound, chosen=True)
     if both is None:
         return None
     x, y = both
-    return _made(limit(x.data, y.data), x.missing, x.nulls, x.scale)
-
-
-def _near(operand: Values, end: float) -> bool:
-    """Whether a limit is written as it is."""
-    return operand.nulls is Nulls.NA or abs(end) <= WHOLE
+    found = _made(limit(x.data, y.data), x.missing, x.nulls, x.scale)
+    return found if operand.rest is None else replace(found, rest=np.where(found.data == x.data, operand.rest, 0))

@@ -36,7 +36,7 @@ MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
 MOST_PAIRS = 50  # a longer map is written as its digest
 _NO_COLUMN = "needs a column, not a constant: change the constant itself"
 Option = ConstantValue | None | tuple[ConstantValue, ...]
-VERSION = 4  # part of what a node is stored by: raised where the same tree comes to compute something else
+VERSION = 5  # part of what a node is stored by: raised where the same tree comes to compute something else
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -105,9 +105,9 @@ class Expression:
         -------
         Series, shape (n,)
             A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64, as are
-            sums, differences and products of NumPy's integers, conditions bool, dates and durations datetime64 and
-            timedelta64, or nullable where a column is. The dtype depends on the dtypes of the columns only. Of NumPy's
-            integers, what is computed is written as the float next to it: see `beyond`.
+            sums, differences, products and negatives of NumPy's integers, conditions bool, dates and durations datetime64
+            and timedelta64, or nullable where a column is, and what ``astype("int64")`` gives. The dtype depends on the
+            dtypes of the columns only. Of NumPy's integers, what is computed is written as the float next to it: see `beyond`.
 
         Raises
         ------

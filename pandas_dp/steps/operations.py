@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -202,15 +201,12 @@ def _equals_category(left: Values, right: Values) -> Mask:
 
 def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
     compared, kinds = COMPARISONS[op], {left.data.dtype.kind, right.data.dtype.kind}
-    infinite = [side.infinite for side in (left, right) if side.infinite is not None]
-    if infinite:
-        finite = _compare_numbers(op, replace(left, infinite=None), replace(right, infinite=None))
-        far = np.any(np.broadcast_arrays(*infinite), axis=0)
-        return np.where(far, compared(left.floats(), right.floats()), finite)
     both = exact.alike(left, right) if "O" in kinds else None
     if both is not None:
         return np.asarray(compared(both[0].data, both[1].data)).astype(bool)
-    if not kinds & {"f", "O"}:  # int64 against uint64 is exact in numpy
+    if (
+        not kinds & {"f", "O"} and left.infinite is None and right.infinite is None
+    ):  # int64 against uint64 is exact in numpy
         return np.asarray(compared(beyond.merged(left).data, beyond.merged(right).data))
     x, y = left.floats(), right.floats()
     found = np.asarray(compared(x, y))

@@ -135,7 +135,7 @@ def fill(operand: Values, constant: Values) -> Values:
     mixed = Kind.BOOLEAN in (operand.kind, constant.kind) and operand.kind is not constant.kind
     if mixed or family(operand.kind) is not family(constant.kind):
         raise ArgumentTypeError(f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}")
-    if not np.ndim(operand.missing) and operand.kind not in NUMERIC:
+    if operand.nulls is Nulls.NEVER if np.ndim(operand.missing) else operand.kind not in NUMERIC:
         return operand
     numeric = operand.kind is constant.kind is Kind.NUMBER
     if operand.kind in TIMES or operand.kind is Kind.OBJECT or (numeric and beyond.may_have_rest(operand, constant)):
@@ -273,9 +273,9 @@ def _choose(conditions: list[Mask], values: list[Values]) -> Values:
             return replace(found, rest=_pick(codes, rests, np.zeros((), np.int64)))
         data = _pick(codes, [value.data for value in whole], np.zeros((), whole[0].data.dtype))
         columns = [place for place, value in enumerate(values) if not value.constant]
-        floats = (
-            len(values) == len(conditions) or len(columns) > 1
-        )  # as the dtype of the other column may be one of floats
+        # as the dtype of another column may be one of floats, and that of this one hold no such constant
+        floats = len(values) == len(conditions) or len(columns) > 1
+        floats |= any(v.constant and not beyond.fits_both(v.data.item()) for v in values)
         found = Values(kind, data, missing, nulls=max(nulls, Nulls(floats)), scale=whole[0].scale)
         own = values[columns[0]].rest if columns else None
         return beyond.written(found, (codes == columns[0]) & (own is None or own == 0)) if columns else found

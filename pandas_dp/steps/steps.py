@@ -447,8 +447,9 @@ class RowSteps(Generic[T]):
         ``.case_when``, ``.fillna`` and ``.astype("int64")``; ``/``, ``**``, ``.map`` and what meets a float are floats.
         Integers have 64 bits, whatever their column has, and decimals 76 digits; so has what signed and unsigned integers of
         64 bits give, and a difference of unsigned ones. What is beyond that is missing in nullable and Arrow dtypes, as is
-        what zero divides by ``//`` and ``%``. NumPy's integers are floats where one is missing, so ``+ - *`` make floats of
-        them, as do constants beyond 2**53 and whatever could leave one missing or infinite, or mixes signs. What is made
+        what zero divides by ``//`` and ``%``. NumPy's integers are floats where one is missing, so ``+ - *`` and ``-x`` make
+        floats of them, as do constants beyond 2**53 and whatever could leave one missing or infinite, or mixes signs; but
+        ``.astype("int64")`` gives ``Int64``, whatever it is of. What is made
         of dates and durations that nanoseconds hold is missing where they do not hold it.
 
         Examples

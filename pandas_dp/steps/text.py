@@ -21,6 +21,7 @@ import pyarrow as pa
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories, exact
 from pandas_dp.steps.bare import bare
+from pandas_dp.steps.decimals import DIGITS
 from pandas_dp.steps.values import (
     LONGEST,
     NUMERIC,
@@ -203,9 +204,10 @@ _NUMBER_TYPES = frozenset(map(id, {bool, int, float} | (_NUMPY - {np.timedelta64
 def astype(operand: Values, dtype: str) -> Values:
     """Cells as ``"float64"``, ``"int64"``, ``"bool"`` or ``"string"``.
 
-    ``"int64"`` cuts numbers toward zero, and those that it cannot hold are missing. Text, objects and categories become
-    numbers cell by cell, missing where a cell is none. Truth is that of ``x != 0`` where x is present. Text is made of
-    numbers, true and false; that of a whole number has no point, also where pandas stores it as a float.
+    ``"int64"`` cuts numbers toward zero, and those that it cannot hold are missing, so they are nullable whatever held them.
+    Text, objects and categories become numbers cell by cell, missing where a cell is none. Truth is that of ``x != 0`` where x
+    is present. Text is made of numbers, true and false; that of a whole number has no point, also where pandas stores it as a
+    float.
 
     Raises
     ------
@@ -234,17 +236,10 @@ def _int(operand: Values) -> Values:
         found = [_whole(cell) for cell in cells]
         missing = np.fromiter((cell is None for cell in found), bool, len(found))
         data = np.fromiter((cell or 0 for cell in found), np.int64, len(found))
-        return Values(Kind.NUMBER, data, missing, nulls=operand.nulls)
-    whole = exact.whole(operand) if operand.kind in NUMERIC else None
-    if whole is not None:
-        return whole
-    floats = _float(operand).floats()
-    with np.errstate(all="ignore"):  # a signalling NaN is one like others
-        fits = (floats >= -(2.0**63)) & (floats < 2.0**63)
-        whole_ones = floats.astype(np.int64)  # anything where one does not fit
-    if operand.rest is not None:
-        whole_ones = whole_ones + operand.rest
-    return Values(Kind.NUMBER, whole_ones, ~fits, nulls=max(operand.nulls, Nulls.NAN))
+        return Values(Kind.NUMBER, data, missing, nulls=Nulls.NA)
+    if operand.kind not in NUMERIC:
+        raise _refused("numbers", operand)
+    return exact.whole(operand)
 
 
 def _bool(operand: Values) -> Values:
@@ -260,18 +255,22 @@ def _string(operand: Values) -> Values:
         return texts(python_text(operand), operand.incomparable, operand)
     if operand.kind not in NUMERIC:
         raise _refused("text", operand)
-    data = operand.data if operand.infinite is None else operand.floats()
-    cells = np.where(operand.missing, 0, data).astype(data.dtype).tolist()
+    cells = np.where(operand.missing, 0, operand.data).astype(operand.data.dtype).tolist()
     if operand.rest is not None:
         cells = [int(cell) + more if more else cell for cell, more in zip(cells, operand.rest.tolist(), strict=True)]
-    return texts([_digits(cell, operand.scale) for cell in cells], operand.missing, nulls=operand.nulls)
+    if operand.infinite is not None:
+        cells = [far or cell for cell, far in zip(cells, operand.infinite.tolist(), strict=True)]
+    longest = 10**DIGITS if operand.nulls is Nulls.NA else 2**64  # beyond, NumPy's are floats
+    return texts([_digits(cell, operand.scale, longest) for cell in cells], operand.missing, nulls=operand.nulls)
 
 
-def _digits(cell: bool | int | float, scale: int) -> str:
+def _digits(cell: bool | int | float, scale: int, longest: int) -> str:
     """A whole number without a point, whatever stores it: one missing value makes floats of a column of integers."""
     if scale:
         whole, places = divmod(abs(cell), 10**scale)
         return f"{'-' * (cell < 0)}{whole}.{places:0{scale}}".rstrip("0").rstrip(".")
+    if type(cell) is int:
+        return str(cell if abs(cell) < longest else float(cell))
     return str(int(cell)) if type(cell) is float and cell.is_integer() and abs(cell) < 2**64 else str(cell)
 
 

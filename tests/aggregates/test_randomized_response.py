@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import binom
 from support.frames import protected
 
-from pandas_dp.aggregates.randomized_response import probabilities, proportions, standard_error
+from pandas_dp.aggregates.randomized_response import keeping, probabilities, proportions, standard_error
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 from pandas_dp.facts.labels import Labels
@@ -202,6 +202,38 @@ def test_a_wanted_error_finds_its_price():
         assert (1.959964 * error <= 0.1) == fits
     with pytest.raises(ArgumentTypeError, match="within=5"):
         df.dp(within=pd.Timedelta("1h")).randomized_response("x", keys=[0, 1, 2])
+
+
+@pytest.mark.parametrize(("alpha", "keys", "cost"), [(0.5, [0, 1], "1.098613"), (0.9, [0, 1, 2], "3.332205")])
+def test_by_alpha(alpha, keys, cost):
+    """Kept with exactly this probability, at ln(1 + k alpha / (1 - alpha)): a millionth less does not pay for it."""
+    df = survey(epsilon=20)
+    answers = df.dp(epsilon=float(cost)).randomized_response("x", keys=keys, alpha=alpha)
+    assert f"probability {alpha:g}," in answers.notes[0]
+    mechanism = keeping(Fraction(str(alpha)), len(keys))
+    assert mechanism.keep == int(Fraction(str(alpha)) * 2**64)
+    assert float(mechanism.epsilon) == pytest.approx(np.log1p(len(keys) * alpha / (1 - alpha)))
+    pd.testing.assert_frame_equal(
+        answers.estimate(),
+        proportions(answers.cat.codes.to_numpy(), mechanism, Labels("x", tuple(keys)), 0.95, False),
+        check_names=False,
+    )
+    spent = df.dp.session.spent
+    with pytest.raises(ArgumentValueError, match=rf"costs epsilon={cost}, .*df\.dp\(epsilon={cost}\)"):
+        df.dp(epsilon=float(cost) - 1e-6).randomized_response("x", keys=keys, alpha=alpha)
+    assert df.dp.session.spent == spent == f"epsilon={cost}"
+
+
+def test_alphas_that_are_none():
+    df = survey(epsilon=20)
+    for alpha in (0, 1, -0.1, 1e-30):
+        with pytest.raises(ArgumentValueError, match="alpha"):
+            df.dp(epsilon=1).randomized_response("x", keys=[0, 1], alpha=alpha)
+    with pytest.raises(ArgumentTypeError, match="alpha"):
+        df.dp(epsilon=1).randomized_response("x", keys=[0, 1], alpha="0.5")
+    with pytest.raises(ArgumentValueError, match="either within= or alpha="):
+        df.dp(within=0.1).randomized_response("x", keys=[0, 1], alpha=0.5)
+    assert df.dp.session.spent == "epsilon=0"
 
 
 def test_no_rows_are_answered_and_estimate_nothing():

@@ -145,6 +145,29 @@ def test_only_the_latest_releases_are_kept(monkeypatch):
     assert [answers(question) for question in questions] == [[], [released[1]._text()], [released[2]._text()]]
 
 
+def test_of_many_questions_the_latest_stand_on_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(certificate_contents, "MOST_QUESTIONS", 3)
+    path = tmp_path / "many visits.dpledger"
+    df = protected(epsilon=100, ledger=path)
+    few = df.dp.session.report()
+    for _ in range(5):
+        df.dp(epsilon=1, fresh=True).count()
+    for place in range(3):
+        df.dp.session._ledger.note(df.dp.session.name, "claim", f"note {place}")
+    page = Page(df.dp.session.report())
+    assert page.texts["h4"] == [f"{place}. count()" for place in (3, 4, 5)]
+    assert [row.partition(",")[0] for row in page.texts["th"] if row.startswith("entry ")] == [
+        "entry 7",
+        "entry 8",
+        "entry 9",
+    ]
+    line = "<code>pandas-dp ledger export &#x27;many visits.dpledger&#x27;</code>"
+    told = f"<p>The latest 3 of {{count}} stand here. All of them: {line}.</p>"
+    assert [told.format(count=count) in df.dp.session.report() for count in (5, 4)] == [True, True]
+    assert "stand here" not in few
+    assert "5 questions, with the answers of the latest 3 below. Spent: epsilon 5 of 100" in df.dp.session.report()
+
+
 def test_the_head_is_that_of_the_ledger(asked):
     page = Page(asked.page)
     heads = asked.session._ledger.heads()

@@ -18,6 +18,7 @@ from support.commands import PLAN, SECRET, command, entries, spent, visits
 import pandas_dp
 from pandas_dp.commands.plans import PipelinePlan
 from pandas_dp.commands.run import EXAMPLE
+from pandas_dp.commands.stopping import AGAIN
 from pandas_dp.release.csv import BEGUN, UNFINISHED
 
 KILLED = """
@@ -60,7 +61,7 @@ def test_a_dry_run_shows_costs_and_errors_and_leaves_nothing_behind(job):
 
 
 def test_a_dry_run_reads_no_row(job):
-    whole = "from pandas_dp.commands import data_files\ndata_files.whole_frame = None\ndata_files.same_frame = None"
+    whole = "from pandas_dp.commands import data_files\ndata_files.same_frame = None"
     assert job("--dry-run", before=whole).returncode == 0
     assert job(before=whole).returncode == 1
 
@@ -181,7 +182,8 @@ def test_a_new_version_sets_the_answers_of_the_old_one_aside(job):
     stop = "import pandas_dp.commands.answer_files as a, os\na.AnswerFiles.add = lambda *args: os._exit(9)"
     assert job("--version", "2", before=stop).returncode == 9
     out = job.path / "out"
-    assert sorted(os.listdir(out)) == ["index.json", "mine.csv", "version 1"]  # nothing of the first beside the second
+    left = [".pandas-dp.job", "index.json", "mine.csv", "version 1"]
+    assert sorted(os.listdir(out)) == left  # nothing of the first beside the second
     assert json.loads((out / "index.json").read_text())["complete"] is False
     assert {file: (out / "version 1" / file).read_text() for file in old} == old
     assert json.loads((out / "version 1" / "index.json").read_text())["version"] == "1"
@@ -192,6 +194,16 @@ def test_a_new_version_sets_the_answers_of_the_old_one_aside(job):
     assert job("--version", "1").returncode == 0  # stored, so for free, and the second is set aside
     assert (out / "rows.csv").read_text() == old["rows.csv"]
     assert spent(job.path / "books") == 2
+
+
+def test_an_answer_that_a_killed_job_did_not_come_to_list_is_set_aside(job):
+    once = "import os\nimport pandas_dp.commands.answer_files as a\nadd = a.AnswerFiles.add\n"
+    once += "a.AnswerFiles.add = lambda *args: (add(*args), os._exit(9))"
+    assert job("--version", "1", before=once).returncode == 9
+    assert json.loads((job.path / "out" / "index.json").read_text())["answers"] == []
+    assert job("--version", "2", "--format", "json", before=once).returncode == 9
+    assert {"rows.json", "rows.csv", "index.json"} <= {*os.listdir(job.path / "out" / "version 1")}
+    assert "rows.csv" not in os.listdir(job.path / "out")
 
 
 def test_a_killed_set_aside_goes_on(job):
@@ -238,7 +250,8 @@ main({["run", *(str(job.path / name) for name in ("plan.toml",)), *job.where]!r}
             assert first.poll() is None, first.stderr.read()
             time.sleep(0.01)
         second = job()
-        other = job("--version", "other")  # another version is no matter of it
+        other = job("--version", "other", "--out", job.path / "more")  # another version is no matter of it
+        mixed = job("--version", "mixed")  # but in the same directory
     finally:
         go.touch()
         assert first.wait(60) == 0
@@ -247,6 +260,8 @@ main({["run", *(str(job.path / name) for name in ("plan.toml",)), *job.where]!r}
     assert "another job runs version" in second.stderr
     assert re.search(rf"since 2\d{{3}}-\d\d-\d\d .*, process {first.pid}: when it has ended", second.stderr)
     assert other.returncode == 0
+    assert mixed.returncode == 1
+    assert f"another job writes to {job.path / 'out'}, since 2" in mixed.stderr
     assert job().stdout.endswith("answers; spent epsilon=2; left epsilon=1\n")  # both versions, once each
     assert not list(job.path.glob("*.job"))
 
@@ -443,12 +458,12 @@ gate.release = release
 """
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
 def test_a_job_that_is_told_to_end_finishes_its_question(job, name, code):
     done = job(before=TOLD.format(name=name))
     assert (done.returncode, done.stdout) == (code, "")
     line = f"pandas-dp: stopped by {name} between two questions; 1 of 3 answers are written: the same command goes on\n"
-    assert done.stderr == line
+    assert done.stderr.removeprefix(AGAIN.decode() if name == "SIGINT" else "") == line
     assert spent(job.path / "books") == Fraction(1, 2)
     first = (job.path / "out" / "rows.json").read_bytes()
     assert json.loads((job.path / "out" / "index.json").read_text())["complete"] is False
@@ -456,6 +471,14 @@ def test_a_job_that_is_told_to_end_finishes_its_question(job, name, code):
     assert job().returncode == 0
     assert spent(job.path / "books") == 1
     assert (job.path / "out" / "rows.json").read_bytes() == first
+
+
+def test_a_second_interrupt_ends_the_question_at_once(job):
+    twice = TOLD.format(name="SIGINT").replace("    return", "    os.kill(os.getpid(), signal.SIGINT)\n    return")
+    done = job(before=twice)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.startswith(AGAIN.decode() + "pandas-dp: interrupted; ")
+    assert len(done.stderr.splitlines()) == 2
 
 
 def test_a_job_that_is_told_to_end_during_its_last_question_is_done(job):
@@ -479,6 +502,8 @@ def test_a_charge_without_an_answer_is_told_and_its_plan_goes_on_with_a_larger_t
     assert spent(job.path / "books") == Fraction(1, 2)
     shown = command("ledger", "show", job.path / "books").stdout
     assert "\n  lost     1 charged without an answer (" in shown
+    assert f"on record: pandas-dp ledger extend {job.path}/books --name visits --to ... --reason ...\n" in shown
+    assert len({*shown.splitlines()}) == len(shown.splitlines()) == 6
     done = job()
     assert done.returncode == 3
     assert "1 charged without an answer" in done.stderr
@@ -487,5 +512,20 @@ def test_a_charge_without_an_answer_is_told_and_its_plan_goes_on_with_a_larger_t
     assert (more.returncode, more.stderr) == (0, "")
     assert more.stdout.endswith("; spent epsilon=1; left epsilon=0.5\n")
     (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 1.5"))
-    assert job().returncode == 0
+    done = job()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1].startswith("in this budget 1 charged without an answer (")
     assert spent(job.path / "books") == Fraction(3, 2)
+
+
+@pytest.mark.parametrize(("total", "room"), [("1", False), ("1.49", False), ("1.5", True), ("3", True)])
+def test_a_dry_run_says_where_no_answer_may_be_lost(job, total, room):
+    """The dearest of the three questions costs 0.5, and all of them 1."""
+    (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", f"epsilon = {total}"))
+    done = job("--dry-run")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].startswith(
+        "left after" if room else "no room    for a question whose answer is lost"
+    )
+    assert job().returncode == 0
+    assert "no room" not in job("--dry-run").stdout  # all is stored

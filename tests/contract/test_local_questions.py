@@ -129,12 +129,21 @@ def test_a_key_named_other_is_not_taken_for_the_rest(monkeypatch):
         df.dp(epsilon=1).randomized_response("sex", keys=["f", "other"], other=True)
 
 
-@pytest.mark.parametrize("name", ["p", "alpha", "q", "probability"])
+@pytest.mark.parametrize("name", ["p", "q", "probability"])
 @pytest.mark.parametrize("value", [0.5, 1, 0, float("nan")])
-def test_b66_the_chance_follows_from_epsilon_alone(monkeypatch, name, value):
+def test_b66_a_chance_has_one_name(monkeypatch, name, value):
     df = protected(neighbors="replace_one", rows=True)
     with refused(monkeypatch, df, TypeError, name):
         df.dp(epsilon=1).randomized_response("sex", keys=KEYS, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.5, "costs epsilon=1.098613"), (1, "below 1"), (0, "above 0"), (float("nan"), "alpha")]
+)
+def test_b66_a_chance_that_the_price_does_not_pay(monkeypatch, value, text):
+    df = protected(neighbors="replace_one", rows=True)
+    with refused(monkeypatch, df, ArgumentValueError, text):
+        df.dp(epsilon=1).randomized_response("sex", keys=KEYS, alpha=value)
 
 
 @pytest.mark.parametrize("price", [{"epsilon": 1, "delta": 1e-7}, {"rho": 0.1}])

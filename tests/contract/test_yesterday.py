@@ -35,7 +35,8 @@ ANEW = {  # under other keys by now, on purpose: paid and drawn again, where the
         "best_price",
         "best_price by column",
     ),  # by another mechanism
-    *("vote", "select by table"),  # of a function, whose answers are never stored: equal by chance
+    # of a function, whose answers are never stored: equal by chance
+    *("vote", "select by table", "own function", "own numbers"),
     *("median", "median by column", "median of groups", "quantile by column", "min", "min by column", "max by column"),
     "smooth error bar",  # at another share of the price
     "quantiles of groups",  # with error bars

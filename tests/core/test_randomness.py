@@ -31,6 +31,7 @@ DRAWS: dict[str, Callable[[], object]] = {
     "bernoulli_exp": lambda: scalar.bernoulli_exp(F(1, 3)),
     "discrete_laplace": lambda: scalar.discrete_laplace(F(3)),
     "discrete_gaussian": lambda: scalar.discrete_gaussian(F(3)),
+    "geometric_vector": lambda: vector.geometric_vector(3, 1, 10, random_bytes),
     "discrete_laplace_vector": lambda: vector.discrete_laplace_vector(F(3), 10),
     "discrete_gaussian_vector": lambda: vector.discrete_gaussian_vector(F(10**9), 10),
     "permute_and_flip": lambda: selection.permute_and_flip(MANY[:5], F(1)),

@@ -133,6 +133,7 @@ COLUMNWISE = {  # several answers, each about its own column
 }
 ELSEWHERE = {  # random blocks, one answer per row, a user's function: further down, or in tests of their own
     *("mean of blocks", "means of blocks", "kmeans", "group means of blocks", "select by table", "vote"),
+    *("own function", "own numbers"),
     *("median of blocks", "winsorized mean", "smooth blocks", "winsorized blocks", "randomized_response"),
     *("means of a function of groups", "medians of a function of groups", "function of groups by noisy size"),
 }

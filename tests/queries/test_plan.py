@@ -14,6 +14,7 @@ from support.frames import fresh, people, protected
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.aggregates.precisions import Design
 from pandas_dp.commands.plans import PipelinePlan
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
@@ -22,6 +23,7 @@ from pandas_dp.core.privacy import PrivacyLoss as Loss
 from pandas_dp.queries.accounts import Terms, least, within
 from pandas_dp.queries.json_values import toml
 from pandas_dp.queries.pricing import Choice, Put
+from pandas_dp.queries.together import groups_of
 from pandas_dp.questions.several import prices_for
 from pandas_dp.tables import protected as protecting
 
@@ -418,8 +420,6 @@ def test_prices_and_errors_stand_side_by_side_under_a_total():
 
 def test_prices_of_tables_that_tell_of_each_other_are_the_least_on_a_grid():
     """Two margins and their table: brute force over a grid of variances, with Gaussian noise, where the cost is convex."""
-    from pandas_dp.aggregates.precisions import Design
-
     design, most = Design.of([(0,), (1,), (0, 1)], [2, 3]), np.array([30.0, 20.0, 45.0])
     found = design.least(np.full(3, 0.5), most, 3 / most)
     assert (design.variances(found) <= most * (1 + 1e-9)).all()
@@ -428,6 +428,40 @@ def test_prices_of_tables_that_tell_of_each_other_are_the_least_on_a_grid():
     variances = (1 / (points @ design.told)) @ design.made.T
     best = points[(variances <= most).all(axis=1)].sum(axis=1).min()
     assert found.sum() <= best <= 1.12 * found.sum()  # the grid's steps are of 10 %
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [None, 1])
+def test_no_prices_are_found_that_cost_much_less_for_very_mixed_errors(seed):
+    """Twelve tables of a census, most of the total for the two that want the least error: from 30 starts all over.
+
+    There reconciling saves 3 to 7 % only. A branch and bound over boxes of precisions gave lower bounds 0.5 to 1.4 % below what
+    is found, so that nine tenths of the total without it are out of reach for such errors.
+    """
+    df = protected(pd.DataFrame({name: ["0"] for name in "abcdef"}), epsilon=500)
+    sizes = dict(zip("abcdef", (16, 7, 15, 5, 2, 2), strict=True))
+    errors = np.array([20] * 4 + [50] * 4 + [10] * 2 + [200] * 2)
+    errors = errors if seed is None else np.random.default_rng(seed).permutation(errors)
+    queries = [
+        want(error).groupby(list(pair), keys={name: [str(i) for i in range(sizes[name])] for name in pair}).size()
+        for pair, error in zip(itertools.combinations(sizes, 2), errors.tolist(), strict=False)
+    ]
+    alone = pandas_dp.plan(queries, frame=df)
+    plan = pandas_dp.plan(queries, frame=df, reconcile=True, complete=list(sizes))
+    assert 0.9 < plan.epsilon / alone.epsilon < 0.98
+    puts = [Put.of(query, df, True, None) for query in plan]
+    (group,) = groups_of(puts, list(sizes))
+    chosen = [put.choices(1, False)[0] for put in puts]
+    most = (errors / group._deviations(chosen, True)) ** 2
+    design = Design.of(group.tables, group.sizes)
+    bound, costs = 3 / most, []
+    random = np.random.default_rng(5)
+    for _ in range(30):
+        start = bound * np.exp(random.normal(-1, 2, len(most)))
+        for _ in range(20):
+            start = design.least(1 / (np.sqrt(2 * start) * np.sqrt(1 + start / 2)), most, bound)
+        costs.append(float((2 * np.arcsinh(np.sqrt(start / 2))).sum()))
+    assert min(costs) > 0.99 * float(plan.epsilon)
 
 
 @pytest.mark.parametrize(

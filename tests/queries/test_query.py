@@ -30,6 +30,8 @@ IN_CODE = {  # with a function or a table among their arguments
     "mean of blocks",
     "means of blocks",
     "select by table",
+    "own function",
+    "own numbers",
     "vote",
     "median of blocks",
     "smooth blocks",

@@ -25,7 +25,7 @@ HALF = {"epsilon": 0.5}
 IN_CODE = {  # with a function or a table among their arguments
     "after steps", "mean of blocks", "means of blocks", "select by table", "vote", "median of blocks", "smooth blocks",
     "winsorized blocks", "median oracle", "function of groups by noisy size", "means of a function of groups",
-    "medians of a function of groups",
+    "medians of a function of groups", "own function", "own numbers",
 }  # fmt: skip
 
 

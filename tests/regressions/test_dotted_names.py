@@ -10,7 +10,7 @@ import pytest
 from support.frames import fresh
 
 import pandas_dp
-from pandas_dp.commands.data_files import empty_frame, whole_frame
+from pandas_dp.commands.data_files import empty_frame
 from pandas_dp.facts.schema import Schema
 
 FLAT = pa.array([10, 20, None])
@@ -43,7 +43,6 @@ def test_a_flat_column_is_read_beside_a_structure_with_a_field_of_that_name(name
             assert [list(cell) if isinstance(cell, np.ndarray) else cell for cell in cells] == held[column], column
 
     assert empty_frame(path, Schema({})).columns.tolist() == kept
-    same(whole_frame(path, Schema({})))
     same(pandas_dp.read_parquet(path, columns=kept))
     scan = pandas_dp.scan_parquet(path)
     scan.dp.protect(epsilon=10**6, name=fresh())

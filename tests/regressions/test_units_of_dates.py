@@ -183,3 +183,30 @@ def test_what_is_made_of_far_dates_is_missing_whatever_their_unit():
         table = pd.DataFrame({"t": days.astype(f"datetime64[{unit}]")})
         for step in steps:
             assert step.evaluate(table).isna().all(), (unit, step)
+
+
+FAR = ["0001-01-01", "1677-09-21", "1969-12-31 23:59:59", "2024-02-27 02:13:20", "2262-04-12", "9999-12-31 23:59:59"]
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+def test_what_is_chosen_from_two_columns_does_not_follow_from_the_unit_of_one_of_them(zone):
+    """One fine cell gives its column nanoseconds; that moves no far date of the other one."""
+    near, far = Operation("<", (T, Constant(pd.Timestamp("2000-01-01", tz=zone)))), Operation(">=", (U, T))
+    chosen = [
+        Operation("where", (T, far, U)),
+        Operation("where", (T, near)),
+        Operation("case_when", (T, near, U, far, Constant(pd.Timestamp("1999-01-01", tz=zone)))),
+        Operation("fillna", (Operation("where", (U, far, T)), Constant(pd.Timestamp("2020-01-01", tz=zone)))),
+        *(Operation(op, (T, U)) for op in ("-", "<", "==")),
+    ]
+    pairs = [pair for pair in itertools.product(FAR, FAR) if pair[1] in FAR[2:4]]
+    seen: dict[str, list[Any]] = {}
+    for first, second in itertools.product(UNITS[:3], UNITS):
+        columns = [np.array([pair[place] for pair in pairs], f"M8[{u}]") for place, u in enumerate((first, second))]
+        table = pd.DataFrame(dict(zip("tu", map(pd.Series, columns), strict=True)))
+        if zone is not None:
+            table = table.apply(lambda column: column.dt.tz_localize("UTC").dt.tz_convert(zone))
+        for expression in chosen:
+            found = cells(expression, table)
+            assert seen.setdefault(str(expression), found) == found, (expression, first, second)
+    assert any(cell is None for cell in seen[str(chosen[0])])

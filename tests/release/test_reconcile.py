@@ -200,6 +200,41 @@ def test_nonnegative_tables(frame):
     assert "small counts are too large" in repr(made[0])
 
 
+def test_whole_numbers_keep_all_common_margins(frame):
+    tables = [by(frame, pair, 0.05) for pair in (["sex", "ward"], ["ward", "paid"], ["sex", "paid"], ["ward"])]
+    plain = pandas_dp.reconcile(tables, complete=["sex", "ward", "paid"], nonnegative=True)
+    made = pandas_dp.reconcile(tables, complete=["sex", "ward", "paid"], whole=True)
+    for one, real in zip(made, plain, strict=True):
+        assert one.dtype == np.int64
+        assert (one >= 0).all()
+        assert one.sum() == round(plain[0].sum())
+        assert np.abs(one.to_numpy() - real.to_numpy()).max() < 3
+    for name, places in {"sex": (0, 2), "ward": (0, 1, 3), "paid": (1, 2)}.items():
+        margins = [made[place].groupby(level=name).sum() for place in places]
+        assert all(
+            margin.equals(made.table(name).value.reindex(margin.index).rename(margin.name)) for margin in margins
+        )
+    pd.testing.assert_frame_equal(made[0].interval(), plain[0].interval())
+    assert "intervals are those of the unbiased values, cut at 0" in repr(made[0])
+
+
+def test_whole_numbers_that_need_not_exist_are_refused(frame):
+    pairs = [by(frame, pair, 1) for pair in (["sex", "ward"], ["ward", "paid"], ["sex", "paid"])]
+    cube = by(frame, ["sex", "ward", "paid"], 1)
+    with pytest.raises(ArgumentValueError, match="share columns in a ring"):
+        pandas_dp.reconcile([*pairs, cube], complete=["sex", "ward", "paid"], whole=True)
+    made = pandas_dp.reconcile([*pairs[:2], cube], complete=["sex", "ward", "paid"], whole=True)
+    assert made[2].groupby(level=["sex", "ward"]).sum().reindex(made[0].index).equals(made[0].value)
+    ages = [
+        frame.dp(epsilon=1).histogram("age", bins=[0, 50, 120]),
+        frame.dp(epsilon=1).histogram("age", bins=[0, 25, 50, 120]),
+    ]
+    with pytest.raises(ArgumentValueError, match="the same keys or bins wherever they share a column"):
+        pandas_dp.reconcile(ages, complete=["age"], whole=True)
+    with pytest.raises(ArgumentTypeError, match="whole"):
+        pandas_dp.reconcile(pairs, complete=["sex", "ward", "paid"], whole=2)
+
+
 def test_margins_are_of_all_rows_where_some_table_counts_all(frame):
     """A table of one ward alone has them, too: of that ward."""
     some = [by(frame, ["ward"], fresh) for fresh in (1, 2)]

@@ -48,6 +48,10 @@ EXEMPT: dict[str, tuple[str, str]] = {  # why, and which test audits it
     "above_threshold": ("answers after the call, one by one", "test_stream_audits.py::test_above_threshold"),
     "pmw": ("answers after the call, one by one", "test_stream_audits.py::test_oracle"),
     "median oracle": ("answers after the call, one by one", "test_stream_audits.py::test_oracle"),
+    **dict.fromkeys(
+        ("own function", "own numbers"),
+        ("calls a function for each draw", "test_own_function_audits.py::test_pair"),
+    ),
     "select by table": ("calls a function for each draw", "test_choice_audits.py::test_pair"),
 }
 BASE = table().iloc[:12]

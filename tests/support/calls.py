@@ -210,6 +210,11 @@ WANTED, TOTAL = pandas_dp.query(within=9).count(), {"epsilon": 1, "delta": 1e-6,
 REPORTED = held().dp.session
 FEW = table().head(4)
 TAUGHT = teaching.sensitivities([1, 2, 9], (0, 10), beta=0.1)
+CHOSEN = teaching.selection({"a": 3, "b": 5}, epsilon=1)
+SOLD = teaching.revenue([3, 4], upper=5, epsilon=1)
+NOISE = teaching.admissible("polynomial", 1)
+TOY = pd.DataFrame({"x": [0, 1]})
+TRACE = teaching.median_mechanism(TOY, ["x == 1"], candidates=[TOY], epsilon=1)
 EXEMPT = {
     "read_parquet": "pandas reads, and raises what it raises",
     "read_csv": "pandas reads, and raises what it raises",
@@ -231,6 +236,10 @@ EXEMPT = {
     "ScannedTable()": "made by scan_parquet()",
     "Session()": "made by protect() and open_session()",
     "Sensitivities()": "made by teaching.sensitivities()",
+    "Selection()": "made by teaching.selection()",
+    "Revenue()": "made by teaching.revenue()",
+    "Admissible()": "made by teaching.admissible()",
+    "MedianTrace()": "made by teaching.median_mechanism()",
     "AuditResult()": "made by audit.check()",
     "Schema.after": "for the package's own steps",
     "Accessor.__getitem__": "refuses whatever is selected",
@@ -331,6 +340,41 @@ right("Schema.__getitem__", lambda: Made(pandas_dp.Schema(SCHEMA).__getitem__, (
 right("teaching.sensitivities", lambda: Made(teaching.sensitivities, ([1, 2, 9], (0, 10)), {"q": 0.5, "beta": 0.1}))
 right("Sensitivities.table", lambda: Made(TAUGHT.table))
 right("Sensitivities.plot", lambda: Made(TAUGHT.plot))
+right(
+    "teaching.selection",
+    lambda: Made(
+        teaching.selection,
+        ({"a": 3, "b": 5},),
+        {"epsilon": 1, "sensitivity": 2, "monotonic": True, "measure": {"a": 1, "b": 2}},
+    ),
+)
+right("Selection.table", lambda: Made(CHOSEN.table))
+right("Selection.shortfall", lambda: Made(CHOSEN.shortfall, (3,)))
+right("Selection.chance_below", lambda: Made(CHOSEN.chance_below, (2,)))
+right("Selection.plot", lambda: Made(CHOSEN.plot))
+right("teaching.revenue", lambda: Made(teaching.revenue, ([3, 4],), {"upper": 5, "epsilon": 1, "supply": 1}))
+right("Revenue.at", lambda: Made(SOLD.at, (3,)))
+right("Revenue.probability", lambda: Made(SOLD.probability, (1, 3)))
+right("Revenue.table", lambda: Made(SOLD.table))
+right("Revenue.plot", lambda: Made(SOLD.plot))
+OWN_NOISE = {"gamma": 4, "alpha": 0.1, "beta": 0.1}
+right("teaching.admissible", lambda: Made(teaching.admissible, ("polynomial", 1), OWN_NOISE))
+right("teaching.admissible", lambda: Made(teaching.admissible, ("laplace", 1, 1e-6)))
+right("Admissible.density", lambda: Made(NOISE.density, ([0, 1],)))
+right("Admissible.answer", lambda: Made(NOISE.answer, (TAUGHT,)))
+right("Admissible.plot", lambda: Made(NOISE.plot))
+right("teaching.candidate_tables", lambda: Made(teaching.candidate_tables, (TOY, 2)))
+right(
+    "teaching.median_mechanism",
+    lambda: Made(teaching.median_mechanism, (TOY, ["x == 1"]), {"candidates": [TOY], "epsilon": 1}),
+)
+right(
+    "teaching.median_thresholds",
+    lambda: Made(teaching.median_thresholds, (1,), {"accuracy": 0.1, "queries": 100, "universe": 16, "rows": 1000}),
+)
+right("MedianTrace.table", lambda: Made(TRACE.table))
+right("MedianTrace.error", lambda: Made(TRACE.error, (), LEVELLED))
+right("MedianTrace.plain_error", lambda: Made(TRACE.plain_error, (10,), LEVELLED))
 for _loss in ("Loss", "Laplace", "Exponential", "Gaussian"):
     right(f"{_loss}()", lambda c=_loss: Made(getattr(accounting, c), (0.5,)))
 right("accounting.compose", lambda: Made(accounting.compose, ([accounting.Laplace(0.1)] * 5,), {"delta": 1e-6}))

@@ -27,10 +27,10 @@ from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
 from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.core.statistics.scores import FrameScores, Revenue, RowScores
+from pandas_dp.core.statistics.scores import FrameNumbers, FrameScores, Revenue, RowScores
 from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale
 from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
-from pandas_dp.core.statistics.strategies import Haar, Tree
+from pandas_dp.core.statistics.strategies import Haar, Tree, Weighted
 from pandas_dp.core.statistics.trimmed import TrimmedMean
 
 MOST_ROWS = 1 << 20  # of all copies together
@@ -44,6 +44,7 @@ SAMPLED = (
     Revenue,
     RowScores,
     FrameScores,
+    FrameNumbers,
     SpanningTreeCost,
 )  # rows of units are drawn, but not by part
 
@@ -218,7 +219,7 @@ class Drawer:
         if not self._random(statistic):
             return [self._exact(statistic).open()] * n
         if isinstance(
-            statistic, (*SAMPLED, SmoothOrder, SmoothScale, TrimmedMean, Tree, Haar)
+            statistic, (*SAMPLED, SmoothOrder, SmoothScale, TrimmedMean, Tree, Haar, Weighted)
         ):  # parts of several copies would lie in one run
             return [statistic.compute(self.view, unit).open() for _ in range(n)]
         results: list[list[Any]] = []

@@ -18,7 +18,7 @@ from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.scores import CountWhere, RowScores
-from pandas_dp.core.statistics.strategies import Haar, Tree
+from pandas_dp.core.statistics.strategies import Haar, Tree, Weighted
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.core.statistics.units import UnitSizes
 from pandas_dp.steps.parse import parse_expression
@@ -77,6 +77,7 @@ ADDITIVE = [
     RowScores((parse_expression("cost * 2", ["cost"]), parse_expression("age", ["age"])), FEW),
     Tree(AGES, 2, 3),
     Haar(AGES),
+    Weighted(AGES, ((3, -1, 2, 0), (1, 1, 1, 5))),
     RANKS,
     LatticeCounts("age", FEW, WARDS),
     LatticeCounts("cost", Grid(F(0), F(1), True, True, 12)),

@@ -389,7 +389,8 @@ def chosen(codes: list[int], values: list[Cells]) -> Cells:
     if len(kinds) > 1 or "other" in kinds:
         raise Refused
     if timed is not None:
-        unit = min((value.unit for value in values), key=UNITS.__getitem__)
+        several = sum(not value.constant for value in values) > 1  # as the unit of one may follow from a cell
+        unit = "ns" if several else min((value.unit for value in values), key=UNITS.__getitem__)
         values = [replace(value, cells=[within(x, unit) for x in value.cells], unit=unit) for value in values]
     form = "o" if {value.form for value in values} & {"o", "c"} else values[0].form
     lacking = NAN if max(codes, default=0) >= len(values) else NEVER
@@ -609,7 +610,7 @@ def astype(operand: Cells, dtype: str) -> Cells:
         return made([None if x is None else of_float(near(x)) for x in cells], "f", operand, nulls=NAN)
     whole = [None if x is None or (isinstance(x, float) and not math.isfinite(x)) else math.trunc(x) for x in cells]
     fit = [x if x is not None and -(2**63) <= x < 2**63 else None for x in whole]
-    return made(fit, "i", operand, nulls=NEVER if operand.form in "ib" else NAN, kept=operand.kept)
+    return Cells(fit, "i", NA)
 
 
 def written(cell: Any) -> str:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SECONDS = 120  # for one notebook; the slowest takes about seven of a quiet machine
+SECONDS = 120  # for one notebook; the slowest takes about twenty of a quiet machine
 
 
 def execute(path: Path, folder: Path) -> tuple[list[dict], list[Path]]:

@@ -39,6 +39,12 @@ def public(owner: Any) -> list[str]:
     return [name for name in dir(owner) if not name.startswith("_")]
 
 
+def accessors() -> set[str]:
+    """What a Series keeps methods under."""
+    kind = type(inspect.getattr_static(pd.Series, "str"))
+    return {name for name in public(pd.Series) if isinstance(inspect.getattr_static(pd.Series, name), kind)}
+
+
 def names(space: str) -> list[str]:
     """Methods of columns as expressions name them."""
     return [f"{space}.{name}" if space else name for name in public(SPACES[space])]

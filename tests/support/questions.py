@@ -51,6 +51,16 @@ def fit(whole: Any, candidate: int) -> float:
     return float(-abs(whole["cost"].mean() - candidate))
 
 
+def dear(whole: Any) -> int:
+    """A user's function of the whole table that one row moves by 1 at most."""
+    return int((whole["cost"] > 50).sum())
+
+
+def dear_and_cheap(whole: Any) -> list[int]:
+    """A user's function of two numbers."""
+    return [dear(whole), len(whole) - dear(whole)]
+
+
 Question = Callable[[Any], Any]
 
 ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each entry
@@ -70,6 +80,8 @@ ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each
     "value_counts": lambda d: d.value_counts("ward", keys=KEYS),
     "ranges": lambda d: d.histogram("cost", bins=range(101), workload="ranges"),
     "few ranges": lambda d: d.histogram("cost", bins=[0, 50, 101], workload="ranges"),
+    "sums of bins": lambda d: d.histogram("cost", bins=[0, 50, 75, 101], workload=[(0, 75), (50, None), [1, 0, 2]]),
+    "sums of keys": lambda d: d["ward"].histogram(keys=KEYS, workload={"both": ["A", "B"], "C": [0, 0, 1]}),
     "group sizes": lambda d: d.groupby("ward", keys=KEYS).size(),
     "group counts": lambda d: d.groupby("ward", keys=KEYS)["cost"].count(),
     "group nunique": lambda d: d.groupby("ward", keys=KEYS)["to"].nunique(),
@@ -80,6 +92,8 @@ ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each
         "cost", "ward", "to", aggfunc="sum", keys={"ward": KEYS, "to": KEYS}, bounds=(0, 100)
     ),
     "histogram of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].histogram(bins=[0, 50, 101], null=True),
+    "own function": lambda d: d.release(dear, sensitivity=4),
+    "own numbers": lambda d: d.release(dear_and_cheap, 4, names=["dear", "cheap"], norm=2),
 }
 FROM_BLOCKS: dict[str, Question] = {  # noise of public size on what blocks give, cut to the bounds
     "mean of blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 100), aggregator="mean"),
@@ -198,6 +212,7 @@ STREAMS: dict[str, Question] = {
 }
 ROW_BY_ROW: dict[str, Question] = {  # under replace_one alone
     "randomized_response": lambda d: d.randomized_response("ward", keys=KEYS),
+    "randomized_response alpha": lambda d: d.randomized_response("ward", keys=KEYS, alpha=0.003),
 }
 BY_UNIT: dict[str, Question] = {  # where a column names the units
     "rows_per_unit": lambda d: d.rows_per_unit(limit=10),

@@ -112,6 +112,12 @@ def table(n: int) -> Drawn:
     return np.concatenate([made.draw(min(n - at, tables.CHUNK), random_bytes) for at in range(0, n, tables.CHUNK)])
 
 
+def geometrics(n: int) -> Drawn:
+    """Vectors of geometric draws, as many at once as tables give."""
+    parts = [min(n - at, tables.CHUNK) for at in range(0, n, tables.CHUNK)]
+    return np.concatenate([vector.geometric_vector(7, 2, size, random_bytes) for size in parts])
+
+
 def softmax(rate: F) -> dict[int, float]:
     return exponential_mechanism_law([5, 3, 3, 0], rate)
 
@@ -144,6 +150,7 @@ SAMPLERS: dict[Callable[..., Any], list[Draws]] = {
     scalar.draw_discrete_laplace: [Draws(from_bits(scalar.draw_discrete_laplace, 7, 2), LAP, OFF)],
     scalar.discrete_gaussian: [Draws(each(lambda: scalar.discrete_gaussian(F(9))), GAUSS, WIDE)],
     scalar.draw_discrete_gaussian: [Draws(from_bits(scalar.draw_discrete_gaussian, 9, 1), GAUSS, WIDE)],
+    vector.geometric_vector: [Draws(geometrics, geometric(SCALE), geometric(WIDER))],
     vector.discrete_laplace_vector: [Draws(partial(vector.discrete_laplace_vector, SCALE), LAP, OFF)],
     vector.discrete_gaussian_vector: [Draws(partial(vector.discrete_gaussian_vector, F(9)), GAUSS, WIDE)],
     selecting.permute_and_flip: [

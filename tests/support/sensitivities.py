@@ -208,6 +208,17 @@ def total(frame: pd.DataFrame, candidate: float) -> float:
     return 2.0 * float((frame["x"] == candidate).sum())
 
 
+def halves(frame: pd.DataFrame) -> tuple[float, float]:
+    """A user's function of two numbers: one row moves each by a half, so that both are rounded up."""
+    half = float(frame["x"].notna().sum()) / 2
+    return half, half
+
+
+def counted(frame: pd.DataFrame) -> int:
+    """A user's function of one number: one row moves it by 1 at most."""
+    return int(frame["x"].notna().sum())
+
+
 class Scoring(View):
     """Computes numbers, where `View` computes conditions."""
 
@@ -267,11 +278,19 @@ STATISTICS: dict[type, list[Case]] = {
         ),
         Case(scores.FrameScores(total, (0, 2), F(1), 2), integers, {"l1": 0.3, "l2_squared": 0.1, "linf": 0.5}, (ADD,)),
     ],
+    scores.FrameNumbers: [
+        Case(scores.FrameNumbers(counted, F(1), 3), integers),
+        Case(scores.FrameNumbers(halves, F(1), 3, 2), integers, {"l2_squared": 0.3, "linf": 0.6}),
+        Case(scores.FrameNumbers(halves, F(1), 3, 2, norm=2), integers, {"l1": 0.6, "l2_squared": 0.3, "linf": 0.6}),
+    ],
     codes.Codes: [Case(codes.Codes(GROUPS), places, relations=(REPLACE,), bounds=())],
     units.UnitSizes: [Case(units.UnitSizes((1, 2)), integers)],
     strategies.Tree: [Case(strategies.Tree(Bins("x", (0, 1, 2, 3)), 2, 2), integers, {"l2_squared": 0.5, "l1": 0.75})],
     strategies.Haar: [
         Case(strategies.Haar(Bins("x", (0, 1, 2, 3))), integers, {"l2_squared": 0.3, "l1": 0.5, "linf": 0.5})
+    ],
+    strategies.Weighted: [
+        Case(strategies.Weighted(Bins("x", (0, 1, 2, 3)), ((3, -1, 0), (1, 1, 1))), integers),
     ],
     blocks.BlockMeans: [Case(MEANS, parts, HALF | {"touched": 1})],
     blocks.BlockResults: [Case(RESULTS, parts, HALF), Case(PAIRS, parts, HALF)],

@@ -96,9 +96,8 @@ class Quantile:
 
     def point(self, points: Points, fill: Fill) -> int:
         """One lattice offset, for the rows of one part."""
-        return self.choose(Intervals(points.offsets, np.ones_like(points.offsets), points.counts), 0, self.cells, fill)[
-            0
-        ]
+        cells = Intervals(points.offsets, np.ones_like(points.offsets), points.counts)
+        return self.choose(cells, 0, self.cells, fill)[0]
 
     def choose(self, cells: Intervals, low: int, high: int, fill: Fill) -> tuple[int, Intervals]:
         """One point low..high, and the cells with the places of all rows that were drawn for it.
@@ -209,11 +208,8 @@ class RecursiveQuantiles:
         answer, cells = self.choice(level, first, last, high - low).choose(cells, low, high, fill)
         cut = int(np.searchsorted(cells.starts, answer))  # no cell lies on both sides: its rows would have been placed
         left, right = Intervals(*(each[:cut] for each in cells)), Intervals(*(each[cut:] for each in cells))
-        return [
-            *self._choose(levels[:middle], first, level, left, low, answer, fill),
-            answer,
-            *self._choose(levels[middle + 1 :], level, last, right, answer, high, fill),
-        ]
+        below = self._choose(levels[:middle], first, level, left, low, answer, fill)
+        return [*below, answer, *self._choose(levels[middle + 1 :], level, last, right, answer, high, fill)]
 
     def choice(self, level: Fraction, first: Fraction, last: Fraction, cells: int) -> Quantile:
         """One choice, among the rows between the answers for the levels first and last: public."""

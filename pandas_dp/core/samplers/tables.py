@@ -14,6 +14,7 @@ cells of u alone in which neither some t nor some t + 1 lies: all its u have the
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -55,6 +56,7 @@ class CodeTable:
         self._full_bits = full
         # shape (values,), rising; thresholds[k] <= 2**full * F(k) < thresholds[k] + 2
         self.thresholds = np.array([_threshold(around, full) for around in enclosures], dtype=np.uint64)
+        self._listed: list[int] = self.thresholds.tolist()
         self._guide: NDArray[np.int16] | None = None
         # A uniform above the last threshold gives the last value or, if the law has none, the exact path.
         end = self.thresholds.size
@@ -79,6 +81,12 @@ class CodeTable:
             draws[unsure] = self._search(u, fill)
         return draws
 
+    def pick(self, bits: Bits) -> int:
+        """Return one draw, by a word as long as the table's thresholds."""
+        u = bits.word()
+        k = bisect_right(self._listed, u)
+        return self._exact(u, bits) if k and u - self._listed[k - 1] <= 1 else k
+
     def _make_guide(self) -> NDArray[np.int16]:
         """Return draws by the leading bits of U, shape (2**guide,); -1 for cells with a threshold."""
         cells = 1 << self._guide_bits
@@ -98,12 +106,12 @@ class CodeTable:
         # may be wrong.
         near = (u - self.thresholds[np.maximum(draws, 1) - 1] <= 1) & (draws > 0)
         for i in np.flatnonzero(near):
-            draws[i] = self._exact(int(u[i]), fill)
+            draws[i] = self._exact(int(u[i]), Bits(fill, size=2))
         return draws
 
-    def _exact(self, leading: int, fill: Fill) -> int:
+    def _exact(self, leading: int, bits: Bits) -> int:
         """Return the draw whose uniform begins with `leading`, from further bits of this uniform."""
-        u = Lazy(Bits(fill, size=2), leading, self._full_bits)
+        u = Lazy(bits, leading, self._full_bits)
         k = int(np.searchsorted(self.thresholds, np.uint64(max(leading - 1, 0)), side="left"))
         while not self._passes(u, k):
             k += 1

@@ -5,6 +5,7 @@ Scale, variance and n must be public: tables are kept by scale, and the run time
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -14,12 +15,12 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.randomness import Bits, Fill, Lazy, random_bytes, random_words
 from pandas_dp.core.samplers.scalar import below_exp, exp_bounds, positive_ratio
-from pandas_dp.core.samplers.tables import CHUNK, CodeTable, Enclosure, power_bounds
+from pandas_dp.core.samplers.tables import CHUNK, CodeTable, power_bounds
 from pandas_dp.errors import ArgumentValueError
 
 WIDEST = 1 << 50  # lattice units: wider noise is for the scalar samplers
 ROOM = 1 << 62  # all noise is below this; wider draws have probability below exp(-4000) and raise
-Tables = tuple[CodeTable, CodeTable, list[CodeTable]]
+Tables = tuple[CodeTable, list[CodeTable]]
 
 
 def _extra_bits(numerator: int, denominator: int) -> int:
@@ -28,26 +29,29 @@ def _extra_bits(numerator: int, denominator: int) -> int:
 
 
 # ------------------------------------------------------------------------------------------- discrete Laplace
-def _digit_table(numerator: int, denominator: int, size: int, guide: int, full: int) -> CodeTable:
-    """Table of P(d) proportional to exp(-d numerator/denominator), d = 0, ..., size - 1."""
-    extra = _extra_bits(numerator, denominator)
+@lru_cache(maxsize=64)
+def cut_table(cuts: Sequence[int], denominator: int, guide: int = 16, full: int = 64) -> CodeTable:
+    """Table of k where an exponential variable that is below the last of rising cuts/denominator lies just below cut k.
+
+    P(draw <= k) is (1 - exp(-cuts[k]/denominator)) / (1 - exp(-cuts[-1]/denominator)). Cuts that lie equally far apart, the
+    first one as far from 0, are a range: then P(k) is proportional to exp(-k cuts[0]/denominator).
+    """
+    extra = _extra_bits(cuts[0], denominator)
 
     def law(k: int, bits: int) -> tuple[int, int]:
-        if k >= size - 1:
+        if k >= len(cuts) - 1:
             return 1 << bits, 1 << bits
         work = bits + 8 + extra
         one = 1 << work
-        top = exp_bounds(-(k + 1) * numerator, denominator, work)
-        bottom = exp_bounds(-size * numerator, denominator, work)
-        low = (one - top[1] << bits) // (one - bottom[0])
-        return low, (one - top[0] << bits) // (one - bottom[1]) + 1
+        top, bottom = (exp_bounds(-cut, denominator, work) for cut in (cuts[k], cuts[-1]))
+        return (one - top[1] << bits) // (one - bottom[0]), (one - top[0] << bits) // (one - bottom[1]) + 1
 
     bits = full + 32 + extra
-    one = 1 << bits
-    powers = power_bounds(numerator, denominator, size, bits)
-    least, most = one - powers[size][1], one - powers[size][0]
-    around = ((one - powers[k][1], most, one - powers[k][0], least) for k in range(1, size))
-    return CodeTable(law, around, size, guide, full)
+    one, equal = 1 << bits, isinstance(cuts, range)
+    some = power_bounds(cuts[0], denominator, len(cuts), bits)[1:] if equal else ()
+    powers = some or [exp_bounds(-cut, denominator, bits) for cut in cuts]
+    least, most = one - powers[-1][1], one - powers[-1][0]
+    return CodeTable(law, ((one - high, most, one - low, least) for low, high in powers[:-1]), len(cuts), guide, full)
 
 
 def _geometric_table(numerator: int, denominator: int, limit: int, guide: int, full: int) -> CodeTable:
@@ -65,46 +69,31 @@ def _geometric_table(numerator: int, denominator: int, limit: int, guide: int, f
     return CodeTable(law, around, limit, guide, full)
 
 
-def _sign_table(numerator: int, denominator: int, guide: int, full: int) -> CodeTable:
-    """Table of 0, 1, 2: zero, positive, negative discrete Laplace, p = exp(-numerator/denominator)."""
-
-    def law(k: int, bits: int) -> tuple[int, int]:
-        if k >= 2:
-            return 1 << bits, 1 << bits
-        work = bits + 8
-        low, high = exp_bounds(-numerator, denominator, work)  # p
-        one = 1 << work
-        if k == 0:  # (1 - p) / (1 + p), which falls in p
-            return (one - high << bits) // (one + high), (one - low << bits) // (one + low) + 1
-        return (one << bits) // (one + high), (one << bits) // (one + low) + 1  # 1 / (1 + p)
-
-    bits = full + 16
-    ends = [law(k, bits) for k in (0, 1)]
-    around: list[Enclosure] = [(low, 1 << bits, high, 1 << bits) for low, high in ends]
-    return CodeTable(law, around, 2, guide, full)
+@lru_cache(maxsize=32)
+def _geometric_tables(numerator: int, denominator: int, digit_bits: int, guide: int = 16, full: int = 64) -> Tables:
+    """Tables of the leading part and of the digits, leading digit first."""
+    digits, step = [], denominator
+    while step < numerator:  # until the leading part has scale at most 1
+        digits.append(cut_table(range(step, (step << digit_bits) + 1, step), numerator, guide, full))
+        step <<= digit_bits
+    return _geometric_table(step, numerator, ROOM * denominator // step - 1, guide, full), digits[::-1]
 
 
-@lru_cache(maxsize=16)
-def _laplace_tables(numerator: int, denominator: int, digit_bits: int, guide: int = 16, full: int = 64) -> Tables:
-    """Tables of the sign, of the leading part and of the digits, leading digit first."""
-    digits, unit = [], 1
-    while unit * denominator < numerator:  # until the leading part has scale at most 1
-        digits.append(_digit_table(unit * denominator, numerator, 1 << digit_bits, guide, full))
-        unit <<= digit_bits
-    leading = _geometric_table(unit * denominator, numerator, ROOM // unit - 1, guide, full)
-    return _sign_table(denominator, numerator, guide, full), leading, digits[::-1]
+def geometric_vector(
+    numerator: int, denominator: int, n: int, fill: Fill, digit_bits: int = 0, guide: int = 16, full: int = 64
+) -> NDArray[np.int64]:
+    """Return n <= CHUNK independent G with P(G >= k) = exp(-k denominator/numerator), a scale below 2**50; all below 2**62.
 
-
-def _laplace_chunk(tables: Tables, digit_bits: int, n: int, fill: Fill) -> NDArray[np.int64]:
-    sign, leading, digits = tables
+    exp(-g/scale) is a product over the base-B digits of g, so for all scales the digits of G are independent: digit i has P(d)
+    proportional to exp(-d B**i / scale), and what is left is geometric of scale at most 1. One table a digit, no rejection: the
+    number of passes depends on scale and n alone.
+    """
+    digit_bits = digit_bits or (8 if n >= 32768 else 5)  # fewer and larger tables when they pay
+    leading, digits = _geometric_tables(numerator, denominator, digit_bits, guide, full)
     noise = leading.draw(n, fill)
     for table in digits:
         noise <<= digit_bits
         noise |= table.draw(n, fill)
-    # noise: shape (n,), geometric
-    noise += 1
-    which = sign.draw(n, fill)
-    noise *= (which & 1) - (which >> 1)  # 0, 1, 2 -> 0, 1, -1
     return noise
 
 
@@ -134,21 +123,18 @@ def discrete_laplace_vector(scale: Fraction, n: int, *, fill: Fill = random_byte
 
     Notes
     -----
-    The law is exact for all scales. Z is 0 with probability (1 - p)/(1 + p), p = exp(-1/scale), else a fair
-    sign times 1 + G with P(G >= k) = p**k. exp(-g/scale) is a product over the base-B digits of g, so the
-    digits of G are independent: digit i has P(d) proportional to exp(-d B**i / scale), and what is left is
-    geometric of scale at most 1. One table a digit, no rejection: the number of passes depends on scale and n
-    alone.
+    The law is exact for all scales. With p = exp(-1/scale) and P(G >= k) = p**k, Z is G with probability 1/(1 + p), else
+    -1 - G.
     """
     numerator, denominator = positive_ratio(scale, "scale")
     if numerator >= denominator * WIDEST:
         raise ArgumentValueError("scale is 2**50 or more; type discrete_laplace(scale) for each draw")
-    digit_bits = 8 if n >= 32768 else 5  # fewer and larger tables when they pay
-    tables = _laplace_tables(numerator, denominator, digit_bits)
     noise = np.empty(_size(n), dtype=np.int64)
+    sign = cut_table(range(denominator, 2 * denominator + 1, denominator), numerator)
     for at in range(0, n, CHUNK):
         part = noise[at : at + CHUNK]
-        part[:] = _laplace_chunk(tables, digit_bits, part.size, fill)
+        part[:] = geometric_vector(numerator, denominator, part.size, fill)
+        part ^= -sign.draw(part.size, fill)  # x ^ -1 is -1 - x
     return noise
 
 

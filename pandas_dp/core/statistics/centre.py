@@ -47,9 +47,7 @@ class CentreOfAttention:
     def sensitivity(self, unit: PrivacyUnit) -> SmoothSensitivity:
         """All coordinates move together."""
         cells, outputs = self.results.lattice.cells, self.results.outputs
-        return SmoothSensitivity(
-            l1=outputs * cells, l2_squared=outputs * cells**2, linf=cells, beta=self.beta, dimension=outputs
-        )
+        return SmoothSensitivity(outputs * cells, outputs * cells**2, cells, beta=self.beta, dimension=outputs)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact (value, L) of each coordinate."""

@@ -50,12 +50,8 @@ class RowCounts(AddsUp):
             return Sensitivity(l1=k, l2_squared=k * k, linf=k)
         sides = 1 if unit.add_remove else 2
         largest = min(unit.rows_per_group, unit.rows)
-        return Sensitivity(
-            l1=sides * unit.rows_in_parts,
-            l2_squared=sides * unit.squared_rows_in_parts,
-            linf=largest,
-            range=sides * largest,
-        )
+        l1, squared = sides * unit.rows_in_parts, sides * unit.squared_rows_in_parts
+        return Sensitivity(l1=l1, l2_squared=squared, linf=largest, range=sides * largest)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact counts: a list of one int, or one for each part."""

@@ -112,13 +112,9 @@ class LatticeCounts(AddsUp):
         if self.by is None:
             return Sensitivity(l1=sides * k, l2_squared=sides * k * k, linf=k, range=sides * k)
         c = min(unit.rows_per_group, k)
-        return Sensitivity(
-            l1=sides * unit.rows_in_parts,
-            l2_squared=sides * unit.squared_rows_in_parts,
-            linf=c,
-            range=sides * c,
-            touched=min(sides * min(unit.groups, k), self.by.count),
-        )
+        l1, squared = sides * unit.rows_in_parts, sides * unit.squared_rows_in_parts
+        touched = min(sides * min(unit.groups, k), self.by.count)
+        return Sensitivity(l1=l1, l2_squared=squared, linf=c, range=sides * c, touched=touched)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact counts, as a list with the `Points` of each part, or of the one part."""

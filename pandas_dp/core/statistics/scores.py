@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -186,13 +188,8 @@ class RowScores(AddsUp):
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
-        largest = unit.rows * self.lattice.cells
-        return Sensitivity(
-            l1=len(self.expressions) * largest,
-            l2_squared=len(self.expressions) * largest**2,
-            linf=largest,
-            range=(1 if unit.add_remove else 2) * largest,
-        )
+        count, sides, largest = len(self.expressions), 1 if unit.add_remove else 2, unit.rows * self.lattice.cells
+        return Sensitivity(l1=count * largest, l2_squared=count * largest**2, linf=largest, range=sides * largest)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact totals: a list of one Python int for each candidate, below 2**62 for up to 2**31 rows."""
@@ -238,37 +235,89 @@ class FrameScores:
         """See the class notes."""
         if unit.column is not None and not unit.add_remove:
             raise ArgumentValueError(
-                "sensitivity= tells of one row, and a unit of several rows that is replaced changes their number too: "
-                "give a score per row, such as select([10, 20], score='bid >= candidate', cap=1), or protect with "
-                "neighbors='add_remove'"
+                "sensitivity= tells of one row, and a unit that is replaced changes the number of its rows too: give a score "
+                "per row, such as select([10, 20], score='bid >= candidate', cap=1), or protect with neighbors='add_remove'"
             )
-        largest = unit.rows * self.steps + 1
-        count = len(self.candidates)
+        count, largest = len(self.candidates), unit.rows * self.steps + 1
         return Sensitivity(l1=count * largest, l2_squared=count * largest**2, linf=largest)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact scores in steps: a list of one Python int of at most 2**61 for each candidate."""
         self.sensitivity(unit)
-        block = np.zeros(view.rows, dtype=np.intp)
-        if unit.column is not None:
-            block -= 1
-            block[_rows_that_count(view, unit)] = 0
-        return Exact([self._score(view, block, candidate) for candidate in self.candidates])
+        functions = [lambda frame, of=candidate: self.function(frame, of) for candidate in self.candidates]
+        return Exact(_of_whole(functions, view, unit, self.step, 1))
 
-    def _score(self, view: View, block: NDArray[np.intp], candidate: Hashable) -> int:
+
+@dataclass(frozen=True)
+class FrameNumbers:
+    """One number, or a tuple of `outputs` numbers, that a user's function makes of the whole table, rounded to steps.
+
+    All count as 0 where the function raises or returns anything else. What it does beside returning cannot be controlled here.
+
+    Parameters
+    ----------
+    function : callable
+    step : Fraction
+    steps : int
+        How many steps one unit, with k rows or fewer, that comes, goes or is replaced moves the numbers by at most, in the
+        norm: the caller's word, also of numbers that count as 0.
+    outputs : int
+    norm : {1, 2}
+        L1 or L2.
+
+    Notes
+    -----
+    Each unit keeps at most k rows, chosen from its own rows alone, and the function sees a copy rebuilt from these. So for each
+    choice neighbours differ by what the word tells of, under either relation.
+    Write x for the change of the d numbers in steps, D for its bound and r for the change of what they are rounded to. For all
+    numbers |r_i| < |x_i| + 1, and the cut to 2**61 steps afterwards takes none farther apart. So |r|_1 < |x|_1 + d, hence, as
+    it is whole, at most d - 1 above a whole bound of |x|_1: D where the norm is L1, the root of d D^2 where it is L2. Either
+    way |x|_2 <= D and |r|_2 <= D + sqrt(d), and no entry moves by more than D. One number is rounded for nothing.
+    Source: Dwork, McSherry, Nissim, Smith 2006.
+    """
+
+    function: Callable[[Any], Any]
+    step: Fraction
+    steps: int
+    outputs: int = 1
+    norm: int = 1
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes; roots are rounded up."""
+        d, far = self.outputs, self.steps
+        together = far if self.norm == 1 else math.isqrt(d * far**2 - 1) + 1
+        root = math.isqrt(d - 1) + 1 if d > 1 else 0
+        return Sensitivity(l1=together + d - 1, l2_squared=(far + root) ** 2, linf=far)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact numbers in steps: a list of Python ints of at most 2**61."""
+        return Exact(_of_whole([self.function], view, unit, self.step, self.outputs))
+
+
+def _of_whole(
+    functions: Sequence[Callable[[Any], Any]], view: View, unit: PrivacyUnit, step: Fraction, outputs: int
+) -> list[int]:
+    """What each function makes of a copy of the rows that count, rounded to steps: a number, or a tuple of `outputs`."""
+    block = np.full(view.rows, 0 if unit.column is None else -1, dtype=np.intp)
+    if unit.column is not None:
+        block[_rows_that_count(view, unit)] = 0
+
+    def stepped(function: Callable[[Any], Any], frame: Any) -> list[int]:
         # a result of a class of the user's own is read inside too: reading it runs that class's code
-        (score,) = view.block_results(lambda frame: _exact(self.function(frame, candidate)) / self.step, block, 1)
-        return 0 if score is None else min(max(int((2 * score + 1) // 2), -FARTHEST), FARTHEST)
+        result = function(frame)
+        exact = [2 * _exact(part) / step for part in (result if type(result) is tuple else (result,))]
+        return [min(max(int((number + 1) // 2), -FARTHEST), FARTHEST) for number in exact]
+
+    found = [view.block_results(partial(stepped, function), block, 1)[0] or () for function in functions]
+    return [number for each in found for number in (each if len(each) == outputs else [0] * outputs)]
 
 
 def _exact(result: Any) -> Fraction:
     """A user's result as a fraction; whatever is not one finite real number raises."""
     if isinstance(result, bool | np.bool_) or not isinstance(result, int | float | np.integer | np.floating):
         raise TypeError
-    if isinstance(result, int | np.integer):
-        return Fraction(int(result))
     # plain integers whatever class a float of the user's own makes up its ratio from: none of its code runs later on
-    top, bottom = result.as_integer_ratio()
+    top, bottom = (result, 1) if isinstance(result, int | np.integer) else result.as_integer_ratio()
     return Fraction(int(top), int(bottom))
 
 
@@ -318,14 +367,9 @@ class Revenue:
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
-        sold = unit.rows if self.supply is None else min(unit.rows, self.supply)
-        largest = sold * self.prices[-1]
-        return Sensitivity(
-            l1=len(self.prices) * largest,
-            l2_squared=len(self.prices) * largest**2,
-            linf=largest,
-            range=largest,
-        )
+        count, sold = len(self.prices), unit.rows if self.supply is None else min(unit.rows, self.supply)
+        most = sold * self.prices[-1]
+        return Sensitivity(l1=count * most, l2_squared=count * most**2, linf=most, range=most)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact revenues in steps, an int64 array of shape (prices,)."""

@@ -109,9 +109,7 @@ class SmoothOrder:
     def sensitivity(self, unit: PrivacyUnit) -> SmoothSensitivity:
         """See the class notes."""
         cells, touched = self.lattice.cells, self.points.sensitivity(unit).touched
-        return SmoothSensitivity(
-            l1=touched * cells, l2_squared=touched * cells**2, linf=cells, touched=touched, beta=self.beta
-        )
+        return SmoothSensitivity(touched * cells, touched * cells**2, cells, touched=touched, beta=self.beta)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact (value, L) of each part."""

@@ -147,9 +147,8 @@ class Search:
     def __init__(self, edges: Edges, vertices: int, cells: int, rows: int, beta: Fraction) -> None:
         self.edges, self.vertices, self.rows = edges, vertices, rows
         self.most = (vertices - 1) * cells
-        self.factor = min(
-            rows, self.most
-        )  # as good as `rows` for distances that are cut at `most`, and never overflows
+        # as good as `rows` for distances that are cut at `most`, and never overflows
+        self.factor = min(rows, self.most)
         self.cost = max(int(min(beta, Fraction(MOST_BETA)) * (1 << LOG_BITS)) - 1, 0)  # of one unit
         self.upper = np.triu_indices(vertices, 1)
         lightest = np.full((vertices, vertices), cells, dtype=np.int64)

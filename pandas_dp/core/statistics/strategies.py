@@ -1,4 +1,4 @@
-"""Counts from which sums over neighbouring parts come out accurate: trees (Hay et al. 2010), Haar (Xiao et al. 2011).
+"""Counts from which sums over parts come out accurate: trees (Hay et al. 2010), Haar (Xiao et al. 2011), any whole weights.
 
 For all tables a unit has v >= 0 rows in the parts, at most K = `rows_in_parts` in all and c_j = min(K, c b^j) in a run
 of b^j neighbours, so the squares of its counts in these runs add up to at most K c_j. So do those of d = v under
@@ -16,6 +16,8 @@ from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import count_parts
+
+MOST_SUMS, MOST_WEIGHT = 1 << 12, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,38 @@ class Haar(AddsUp):
         """Differences of single parts first, each length from left to right; the count of all parts last."""
         *levels, total = _levels(view, unit, self.by, 2, (self.by.count - 1).bit_length() + 1)
         return Exact([a - b for level in levels for a, b in zip(level[::2], level[1::2], strict=False)] + total)
+
+
+@dataclass(frozen=True)
+class Weighted(AddsUp):
+    """Sums of the counts of all parts, each with whole weights of its own: a row of `weights` for each sum.
+
+    Write a_j for what one row in part j adds to the sums, a_0 = 0 for one in no part. What a unit adds is the sum of K such
+    columns, some of them a_0. So under add/remove the sums move by at most K columns, under replace-one by at most K
+    differences of two columns: in each norm by at most K times the largest one. Weights are small enough that nothing wraps.
+    Source: Li, Hay, Rastogi, Miklau, McGregor 2010.
+    """
+
+    by: Partition
+    weights: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse weights whose squares, or whose sums of counts, could wrap in int64."""
+        if len(self.weights) > MOST_SUMS or any(abs(w) > MOST_WEIGHT for row in self.weights for w in row):
+            raise ValueError("weights are of 2**16 at most")
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes."""
+        k, columns = unit.rows_in_parts, np.insert(np.array(self.weights, dtype=np.int64), 0, 0, axis=1)
+        others = columns[:, :1] if unit.add_remove else columns
+        moved = (np.abs(columns - other[:, None]) for other in others.T)
+        sizes = [(d.sum(axis=0).max(), (d**2).sum(axis=0).max(), d.max()) for d in moved]
+        l1, squared, largest = np.max(sizes, axis=0).tolist()
+        return Sensitivity(l1=k * l1, l2_squared=k * k * squared, linf=k * largest)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """One sum for each row of weights; of fewer than 2**46 rows in int64."""
+        return Exact((np.array(self.weights, dtype=np.int64) @ count_parts(view, unit, self.by, None)).tolist())
 
 
 def _levels(view: View, unit: PrivacyUnit, by: Partition, branching: int, levels: int) -> list[list[int]]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pandas_dp.core.randomness import Bits
 from pandas_dp.core.samplers import vector
 from pandas_dp.core.samplers.tables import CodeTable, power_bounds
 
@@ -30,9 +31,10 @@ def geometric_cdf(rate: F) -> Cdf:
     return lambda k: 1 - exact_exp(-(k + 1) * rate)
 
 
-def sign_cdf(rate: F) -> Cdf:
-    p = exact_exp(-rate)
-    return lambda k: [(1 - p) / (1 + p), 1 / (1 + p), F(1)][k]
+def cut_cdf(cuts: tuple[int, ...], denominator: int) -> Cdf:
+    """F(k) of the place among the cuts of an exponential variable that is below the last one."""
+    bottom = 1 - exact_exp(F(-cuts[-1], denominator))
+    return lambda k: (1 - exact_exp(F(-cuts[k], denominator))) / bottom
 
 
 def half_gaussian_cdf(rate: F, double: bool, values: int) -> Cdf:
@@ -48,7 +50,8 @@ def ratio(x: F) -> tuple[int, int]:
 
 @cache
 def digits(rate: F, size: int) -> tuple[CodeTable, Cdf]:
-    return vector._digit_table(*ratio(rate), size, 16, 64), digit_cdf(rate, size)
+    first = rate.numerator
+    return vector.cut_table(range(first, size * first + 1, first), rate.denominator), digit_cdf(rate, size)
 
 
 @cache
@@ -57,8 +60,8 @@ def geometric(rate: F) -> tuple[CodeTable, Cdf]:
 
 
 @cache
-def signs(rate: F) -> tuple[CodeTable, Cdf]:
-    return vector._sign_table(*ratio(rate), 16, 64), sign_cdf(rate)
+def places(cuts: tuple[int, ...], denominator: int) -> tuple[CodeTable, Cdf]:
+    return vector.cut_table(cuts, denominator), cut_cdf(cuts, denominator)
 
 
 @cache
@@ -68,9 +71,12 @@ def gaussian(rate: F, double: bool) -> tuple[CodeTable, Cdf]:
 
 
 TABLES = [
-    *((digits, *case) for case in ((F(1, 10**12), 256), (F(1, 3), 256), (F(7, 2), 16), (F(1, 999), 32))),
+    *((digits, *case) for case in ((F(1, 10**12), 256), (F(1, 3), 256), (F(7, 2), 16), (F(1, 999), 32), (F(100), 2))),
     *((geometric, rate) for rate in (F(1), F(17, 5), F(1000))),
-    *((signs, rate) for rate in (F(1, 10**12), F(1, 3), F(100))),
+    *(
+        (places, *case)
+        for case in (((2, 3, 4), 2), ((2, 10**9, 10**12), 10**12), ((1, 2, 3), 10**15), ((1, 60, 90), 1))
+    ),
     *((gaussian, rate, double) for rate in (F(1, 20_000), F(1, 3), F(40)) for double in (False, True)),
 ]
 each_table = pytest.mark.parametrize(
@@ -104,7 +110,7 @@ def test_uniforms_beside_a_threshold_are_settled_by_their_own_bits(made: Any, ca
             if leading >= 1 << 64:
                 continue
             for seed in range(4):
-                got = table._exact(leading, seeded(seed))
+                got = table._exact(leading, Bits(seeded(seed), size=2))
                 further = np.frombuffer(seeded(seed)(16), dtype=np.uint64)[-1]  # words are used last one first
                 u = F((leading << 64) + int(further), 1 << 128)
                 assert got == 0 or cdf(got - 1) <= u + F(1, 2**128)
@@ -124,6 +130,17 @@ def drawn(table: CodeTable, u: int, further: int) -> int:
     return int(draws[0])
 
 
+def picked(table: CodeTable, u: int, further: int) -> int:
+    """The same of a draw by itself."""
+    words = iter([u, further])
+
+    class Given(Bits):
+        def word(self) -> int:
+            return next(words)
+
+    return table.pick(Given(width=64))
+
+
 @pytest.mark.parametrize("low", [84, 85])
 def test_all_uniforms_about_a_loose_threshold(low: int) -> None:
     """256/3 is 85.33: a threshold of 84 or of 85 encloses it, and either gives 1 from 1/3 on, bit for bit."""
@@ -134,6 +151,7 @@ def test_all_uniforms_about_a_loose_threshold(low: int) -> None:
         for further in (0, at - 1, at, at + 1, 2**64 - 1):
             if (u, further) != (85, at):  # whose interval holds 1/3: its next bits decide
                 assert drawn(table, u, further) == (F((u << 64) + further, 1 << 72) >= F(1, 3)), (u, further)
+                assert picked(table, u, further) == drawn(table, u, further)
     twin = int(np.searchsorted(table.thresholds, np.uint64(85), side="right"))
     assert twin == 1 != drawn(table, 85, 0)  # the table alone
 
@@ -144,7 +162,8 @@ def test_look_up_and_search_agree(full: int) -> None:
     """Every cell the look-up answers has this one answer at both of its ends."""
     guide = min(full - 4, 16)
     for table in (
-        vector._digit_table(1, 3, 16, guide, full),
+        vector.cut_table(range(1, 17), 3, guide, full),
+        vector.cut_table((1, 4, 9), 5, guide, full),
         vector._geometric_table(3, 2, 99, guide, full),
         vector._gaussian_table(1, 50, True, 999, guide, full)[0],
     ):

@@ -37,10 +37,13 @@ HUGE = F(10**60 + 7, 10**59 + 9)  # about 10, in 60 digits
 
 
 def coarse_laplace(scale: F, n: int, digit_bits: int, guide: int, full: int) -> np.ndarray:
-    made = vector._laplace_tables(scale.numerator, scale.denominator, digit_bits, guide, full)
-    chunk = tables.CHUNK
-    parts = [vector._laplace_chunk(made, digit_bits, min(chunk, n - at), seeded(at)) for at in range(0, n, chunk)]
-    return np.concatenate(parts)
+    numerator, denominator, noise = scale.numerator, scale.denominator, []
+    sign = vector.cut_table(range(denominator, 2 * denominator + 1, denominator), numerator, guide, full)
+    for at in range(0, n, tables.CHUNK):
+        size, fill = min(tables.CHUNK, n - at), seeded(at)
+        part = vector.geometric_vector(numerator, denominator, size, fill, digit_bits, guide, full)
+        noise.append(part ^ -sign.draw(size, fill))
+    return np.concatenate(noise)
 
 
 def coarse_gaussian(variance: F, n: int, cells: int, guide: int = 16, full: int = 64) -> np.ndarray:
@@ -116,7 +119,8 @@ def test_vectors_and_scalars_have_one_law() -> None:
 
 def test_threads_that_meet_at_cold_tables_have_the_law() -> None:
     """Each of four threads finds no table, or one without its look-up, or a ready one; all draws are different ones."""
-    vector._laplace_tables.cache_clear()
+    vector._geometric_tables.cache_clear()
+    vector.cut_table.cache_clear()
     vector._gaussian_tables.cache_clear()
     barrier = threading.Barrier(4)
 
@@ -176,7 +180,7 @@ def test_a_truncating_sampler_is_refused() -> None:
 
 def test_tables_without_the_exact_path_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        tables.CodeTable, "_exact", lambda table, leading, fill: int((table.thresholds <= leading).sum())
+        tables.CodeTable, "_exact", lambda table, leading, bits: int((table.thresholds <= leading).sum())
     )
     draws = coarse_laplace(F(7, 2), 60_000, 4, 3, 8)
     assert chi_squared(draws, discrete_laplace_law(F(7, 2))) < FALSE_ALARM

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.coupling import first_of_each
 
 from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.scores import FARTHEST, FrameScores, RowScores
+from pandas_dp.core.statistics.scores import FARTHEST, FrameNumbers, FrameScores, RowScores
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.steps.parse import parse_expression
@@ -200,3 +202,100 @@ def test_units_under_replace_one_are_refused():
     assert statistic.sensitivity(PrivacyUnit(relation=relation)).linf == 2
     with pytest.raises(ArgumentValueError, match="score per row"):
         statistic.sensitivity(PrivacyUnit("u", 2, 1, 2, relation))
+
+
+# --------------------------------------------------------------------------------------------- numbers of the whole table
+def numbers_of(result, outputs=2, step=Fraction(1, 4)):
+    return totals(FrameNumbers(lambda frame: result, step, 4, outputs), [(0, 1)], None)
+
+
+@pytest.mark.parametrize(
+    ("result", "steps"),
+    [
+        ((2, -2.125), [8, -8]),
+        ((10**400, -1e300), [FARTHEST, -FARTHEST]),
+        ((np.float32(0.5), np.int8(3)), [2, 12]),
+        ((1, np.nan), [0, 0]),
+        ((1, None), [0, 0]),
+        ((1, True), [0, 0]),
+        ((1, Lying(3)), [0, 0]),
+        ((1,), [0, 0]),
+        ((1, 2, 3), [0, 0]),
+        ((), [0, 0]),
+        ([1, 2], [0, 0]),
+        (None, [0, 0]),
+        (7, [0, 0]),
+    ],
+    ids=repr,
+)
+def test_several_results_of_a_function(result, steps):
+    assert numbers_of(result) == steps
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, MemoryError, RecursionError, KeyboardInterrupt])
+def test_numbers_of_a_function_that_raises(error):
+    def raises(frame):
+        raise error("secret42")
+
+    assert totals(FrameNumbers(raises, Fraction(1), 1, 3), [(0, 1)], None) == [0, 0, 0]
+
+
+WORDS = [(d, norm, far) for d in (1, 2, 3, 5) for norm in (1, 2) for far in (1, 2, 7)]
+
+
+@pytest.mark.parametrize(("outputs", "norm", "steps"), WORDS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_rounded_numbers_move_by_no_more_than_is_stated(outputs, norm, steps, data):
+    """Any two results as far apart as the word allows, also where each lies just beside the middle of two steps."""
+    near = st.floats(-3, 3) | st.sampled_from([-0.5, 0.5, 1.5, np.nextafter(0.5, 0), np.nextafter(1.5, 0)])
+    base, move = (np.array(data.draw(st.lists(near, min_size=outputs, max_size=outputs))) for _ in range(2))
+    size = np.linalg.norm(move, norm)
+    both = base, base + (move * min(1, steps / size) if size else move)
+    exact = [abs(Fraction(y) - Fraction(x)) for x, y in zip(*both, strict=True)]
+    assume(sum(exact) <= steps if norm == 1 else sum(x * x for x in exact) <= steps**2)
+    moved = np.subtract(*(numbers_of(tuple(map(float, at)), outputs, Fraction(1)) for at in both))
+    s = FrameNumbers(len, Fraction(1), steps, outputs, norm).sensitivity(PrivacyUnit())
+    assert abs(moved).sum() <= s.l1
+    assert (moved**2).sum() <= s.l2_squared
+    assert abs(moved).max() <= s.linf == steps
+
+
+@pytest.mark.parametrize(
+    ("norm", "steps", "move"), [(1, 2, 0.5), (2, 1, 0.5), (2, 10, 5.0), (2, 11, 5.5), (1, 22, 5.5)], ids=str
+)
+def test_the_norms_of_four_numbers(norm, steps, move):
+    """In each case the sum is more than the word, by rounding or as the word is about the other norm."""
+    moved = np.subtract(numbers_of((move,) * 4, 4, Fraction(1)), numbers_of((0.0,) * 4, 4, Fraction(1)))
+    s = FrameNumbers(len, Fraction(1), steps, 4, norm).sensitivity(PrivacyUnit())
+    assert abs(moved).sum() > steps
+    assert abs(moved).sum() <= s.l1
+    assert (moved**2).sum() <= s.l2_squared
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 5])
+def test_what_rounding_adds_is_attained(outputs):
+    """Each number moves by a half of a step and crosses the middle of two steps: without the addition too little is paid.
+
+    Far out in all entries the probabilities of what is released differ by exp(moved / scale), exactly.
+    """
+    statistic = FrameNumbers(len, Fraction(1), -(-outputs // 2), outputs)
+    one, two = (numbers_of((x,) * outputs, outputs, Fraction(1)) for x in (0.0, 0.5))
+    moved, s = sum(two) - sum(one), statistic.sensitivity(PrivacyUnit())
+    epsilon = Fraction(1, 3)
+    spent = moved / DiscreteLaplace.calibrate(epsilon, s).scale
+    assert spent <= epsilon
+    assert spent == epsilon if outputs != 5 else spent > epsilon / 2
+    unpaid = replace(s, l1=statistic.steps)  # the twin
+    assert (moved / DiscreteLaplace.calibrate(epsilon, unpaid).scale > epsilon) == (outputs > 1)
+
+
+def test_the_sensitivity_of_numbers_is_of_one_unit_whatever_the_relation():
+    statistic = FrameNumbers(len, Fraction(1), 3)
+    units = [PrivacyUnit(*u, relation=r) for r in NeighboringRelation for u in ((), ("u", 4, 1, 4))]
+    assert {statistic.sensitivity(unit).l1 for unit in units} == {3}
+
+
+def test_numbers_are_of_the_rows_that_count():
+    statistic = FrameNumbers(lambda frame: (len(frame), int(frame["x"].sum())), Fraction(1), 1, 2)
+    assert totals(statistic, [(0, 1), (0, 1), (0, 1), (1, 5)], PrivacyUnit("u", 2, 1, 2)) == [3, 7]

@@ -14,7 +14,7 @@ from support.views import table
 from pandas_dp.core import bounding
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.strategies import Haar, Tree
+from pandas_dp.core.statistics.strategies import Haar, Tree, Weighted
 
 RELATIONS = list(NeighboringRelation)
 BOUNDS = [(1, 1, 1), (2, 2, 1), (2, 2, 2), (3, 1, 3), (3, 2, 2), (4, 2, 3), (5, 3, 1), (3, 3, 1)]
@@ -28,6 +28,9 @@ def bins(parts: int, **more: bool) -> Bins:
 def strategies(by: Bins):
     yield from (Tree(by, branching, levels) for branching, levels in SHAPES)
     yield Haar(by)
+    weights = [[(3 * i + 2 * j) % 5 - 1 for j in range(by.count)] for i in range(3)]
+    yield Weighted(by, tuple(map(tuple, weights)))
+    yield Weighted(by, ((7,) * by.count, tuple(range(by.count))))
 
 
 def matrix(statistic, unit: PrivacyUnit) -> np.ndarray:
@@ -79,7 +82,7 @@ def test_sensitivity_against_all_changes(parts, bounds, relation):
             int(x) for x in (np.abs(moved).sum(axis=1).max(), (moved**2).sum(axis=1).max(), np.abs(moved).max())
         )
         assert (l1 <= stated.l1, squared <= stated.l2_squared, largest <= stated.linf) == (True, True, True), statistic
-        two_runs = (
+        two_runs = isinstance(statistic, Weighted) or (
             statistic.branching ** (statistic.levels - 1) < parts if isinstance(statistic, Tree) else parts in (2, 4)
         )
         if k == c and two_runs:  # of each length at least, or Haar with a neighbour for every run
@@ -125,3 +128,13 @@ def test_units_of_several_rows(others, unit, other, bounds, relation, more):
             assert np.abs(two - one).sum() <= stated.l1
             assert ((two - one) ** 2).sum() <= stated.l2_squared
             assert np.abs(two - one).max() <= stated.linf
+
+
+def test_weights_that_could_wrap_are_refused():
+    by = bins(2)
+    for weights in (((1 << 17, 0),), ((0, -(1 << 17)),), ((1, 1),) * 5000):
+        with pytest.raises(ValueError, match="weights are of"):
+            Weighted(by, weights)
+    most = Weighted(by, ((1 << 16, -(1 << 16)),) * 4096)
+    s = most.sensitivity(PrivacyUnit(relation=NeighboringRelation.REPLACE_ONE))
+    assert (s.l1, s.l2_squared, s.linf) == (4096 << 17, 4096 << 34, 1 << 17)

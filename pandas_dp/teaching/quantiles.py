@@ -1,8 +1,4 @@
-"""NOT PRIVATE: local, smooth and global sensitivity of a quantile side by side, to teach with public toy numbers.
-
-Everything here is computed from the exact values and shows them. Nothing is charged and no noise is drawn. It has no place
-in a session: the answers of ``df.dp(epsilon=1).median(..., method="smooth")`` use sensitivities like these and never show them.
-"""
+"""NOT PRIVATE: local, smooth and global sensitivity of a quantile side by side, to teach with public toy numbers."""
 
 from __future__ import annotations
 
@@ -21,14 +17,9 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.kinds import exact_number
-from pandas_dp.facts.public_only import is_private, listed
-from pandas_dp.release.plots import axes_of, load_pyplot
-from pandas_dp.tables.frames import elsewhere
+from pandas_dp.facts.public_only import listed
+from pandas_dp.teaching.public import MARK, axes_for, public_numbers
 
-__all__ = ["Sensitivities", "sensitivities"]
-
-MOST_VALUES = 500  # all windows of all widths are compared
-MARK = "NOT PRIVATE"
 LINE = "sensitivities([1, 2, 3], bounds=(0, 10), beta=1)"
 SHOWN = 20  # values in a repr
 
@@ -153,12 +144,10 @@ class Sensitivities:
         >>> found.plot(Figure().subplots(2))[0].get_title()
         'NOT PRIVATE: the exact values and their sensitivities'
         """
-        if axes is None:
-            _, axes = load_pyplot().subplots(2, 1, figsize=(7, 5), layout="constrained")
-        found = axes_of(axes, 2, "axes must be two matplotlib Axes: .plot(plt.subplots(2)[1])")
+        found = axes_for(axes, 2, 5)
         _draw_line(self, found[0])
         _draw_distances(self, found[1])
-        return axes
+        return found if axes is None else axes
 
     def __repr__(self) -> str:
         """Everything in words, marked."""
@@ -249,7 +238,9 @@ def sensitivities(values: Any, bounds: Any, q: Any = 0.5, *, beta: Any, relation
     if not 0 < smoothness <= 10**6:
         raise ArgumentValueError(f"beta must be positive and at most 1e6: {LINE}")
     level, chosen = levels[0], NeighboringRelation(relation)
-    x = tuple(sorted(min(max(v, lower), upper) for v in _numbers(values)))  # shape (n,)
+    x = tuple(
+        sorted(min(max(v, lower), upper) for v in public_numbers(values, "values", "sensitivities", LINE))
+    )  # shape (n,)
     ends = (lower, *x, upper)  # by rank, shape (n + 2,)
     moved = {NeighboringRelation.REPLACE_ONE: _replaced, NeighboringRelation.ADD_REMOVE: _added_or_removed}[chosen]
     widest = {NeighboringRelation.REPLACE_ONE: _widest_windows, NeighboringRelation.ADD_REMOVE: _balls}[chosen]
@@ -311,26 +302,6 @@ def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     if not lower < upper:
         raise ArgumentValueError(f"bounds must have the lower end first and below the upper: {LINE}")
     return lower, upper
-
-
-def _numbers(values: Any) -> list[Fraction]:
-    """Exact numbers, refused where they are known to be protected, shape (n,)."""
-    if is_private(values) or (isinstance(values, pd.Series) and elsewhere(values.to_frame(), None) is not None):
-        raise ArgumentTypeError(
-            f"these values are protected, and sensitivities() would show them; teach with public numbers: {LINE}"
-        )
-    if not listed(values) or not isinstance(values, Sequence | np.ndarray | pd.Series | pd.Index):
-        raise ArgumentTypeError(f"values must be a list, an array or a Series of public numbers: {LINE}")
-    try:
-        flat = np.ndim(values) == 1
-    except ValueError:  # entries of different lengths
-        flat = False
-    if not flat or not 1 <= len(values) <= MOST_VALUES:
-        raise ArgumentValueError(f"values must hold between 1 and 500 numbers: {LINE}")
-    try:
-        return [exact_number(value, "values") for value in values]
-    except (ArgumentTypeError, ArgumentValueError):
-        raise ArgumentTypeError(f"values must all be finite numbers: {LINE}") from None
 
 
 def _draw_line(found: Sensitivities, ax: Any) -> None:

@@ -15,7 +15,8 @@ import pytest
 from pandas_dp.core.statistics.lattice_counts import Points
 from pandas_dp.core.statistics.smooth import GAP, LOG_BITS, smooth
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.teaching import MOST_VALUES, sensitivities
+from pandas_dp.teaching import sensitivities
+from pandas_dp.teaching.public import MOST_VALUES
 
 RELATIONS = ["add_remove", "replace_one"]
 LEVELS = [0, 0.01, 0.2, 0.5, 0.6, 0.9, 1]
