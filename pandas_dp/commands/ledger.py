@@ -23,6 +23,7 @@ from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.records import ALL
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError
 from pandas_dp.facts import numbers
+from pandas_dp.facts.periods import Periods
 from pandas_dp.queries.json_values import read_decimal
 from pandas_dp.release import summary
 from pandas_dp.release.text import protected
@@ -209,9 +210,12 @@ def _verified(ledger: Ledger) -> Iterator[str]:
 def _exported(ledger: Ledger) -> Iterator[str]:
     ledger.verify()
     for name in ledger.heads():
-        answers = ledger.shown(name)
+        answers, (_, unit) = ledger.shown(name), ledger.budget(name) or (None, PrivacyUnit())
+        periods = Periods.from_text(unit.periods) if unit.periods is not None else None
         for entry in ledger.entries(name):
             told = summary.read(answers.get(entry.sequence))
             record = {"budget": name} | asdict(entry) | {"answer": None if told is None else asdict(told)}
             del record["recorded"]  # whether there is an answer to give again: not a part of the entry
+            if entry.charge is not None and (span := record["charge"].pop("periods")) and periods:
+                record["charge"]["periods"] = [periods.name(j) for j in span]
             yield json.dumps(summary.jsonable(record))

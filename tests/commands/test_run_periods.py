@@ -114,6 +114,8 @@ def test_the_ledger_command_says_first_what_somebody_in_all_nights_has_spent(job
     told = command("ledger", "show", job.path / "books").stdout
     assert "spent    epsilon=1 for a 'who' present in every day asked (2)" in told
     assert command("ledger", "verify", job.path / "books").returncode == 0
+    lines = [json.loads(line) for line in command("ledger", "export", job.path / "books").stdout.splitlines()]
+    assert [line["charge"]["periods"] for line in lines[1:]] == [["2026-11-27"] * 2, ["2026-11-28"] * 2]
 
 
 def test_python_goes_on_where_the_job_was(job):
