@@ -57,7 +57,7 @@ def reaches(held: Any) -> bool:
     """Whether some number is from `WHOLE` on, which decides how long it takes, and nothing else."""
     if held.dtype.kind in "iu":
         return bool(held.size and (held.max() >= WHOLE or held.min() <= -WHOLE))
-    return bool((held >= WHOLE).any() or (held <= -WHOLE).any())
+    return bool(held.size and (np.fmax.reduce(held, axis=None) >= WHOLE or np.fmin.reduce(held, axis=None) <= -WHOLE))
 
 
 def may_tie(*sides: Values) -> bool:

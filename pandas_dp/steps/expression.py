@@ -89,7 +89,8 @@ class Expression:
         """Value in every row of ``frame``; errors name the operation and depend on columns' dtypes only."""
         operands = [operand.values(frame) for operand in self.operands]
         try:
-            return self.apply(*operands)
+            with np.errstate(all="ignore"):  # a warning would tell of a cell: a signalling NaN is one like others
+                return self.apply(*operands)
         except (ArgumentTypeError, ArgumentValueError) as error:
             raise type(error)(f"{shorten(str(self))}: {error}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from decimal import Decimal
 from typing import Any
 
@@ -357,3 +358,36 @@ def test_columns_that_no_expression_uses_can_still_be_tested_and_passed_on():
         for text in (f"{name} == 1", f"{name} + 1", f"{name} > 'a'", f"{name} == {name}", f"{name}.fillna(0)"):
             with pytest.raises(ArgumentTypeError):
                 value(text, frame)
+
+
+def test_a_signalling_nan_warns_of_nothing():
+    """A warning would tell that there is one."""
+    x = np.arange(40.0)
+    x.view(np.int64)[7] = 0x7FF0000000000001
+    texts = [
+        "x + 7",
+        "-x",
+        "x.abs()",
+        "x * x",
+        "x / 3",
+        "x // 3",
+        "x % 3",
+        "x ** 2",
+        "x.round(-1)",
+        "x.round()",
+        "x.round(2)",
+    ]
+    texts += [
+        "x.clip(0, 2)",
+        "x.clip(0, 1152921504606846976)",
+        "x.fillna(0.5)",
+        "x.where(x > 3, 0)",
+        "x.map({1: 2})",
+        "x == 2",
+    ]
+    texts += [f"x.astype('{kind}')" for kind in ("int64", "float64", "bool", "string")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for held in (pd.Series(x), pd.Series(x, dtype="Float64"), pd.Series(x, dtype="double[pyarrow]")):
+            for text in texts:
+                parse_expression(text, ["x"]).evaluate(pd.DataFrame({"x": held}))
