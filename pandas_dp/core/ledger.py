@@ -25,8 +25,7 @@ from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, filter_for
 from pandas_dp.core.ledger_reading import LedgerEntry, Readable
-from pandas_dp.core.period_sums import MOST, charge_all, read
-from pandas_dp.core.period_sums import charge as pay
+from pandas_dp.core.period_sums import MOST, charge_all, pay, read
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
 from pandas_dp.errors import LedgerError

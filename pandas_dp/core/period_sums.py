@@ -41,15 +41,15 @@ from pandas_dp.errors import LedgerError
 
 MOST = 10_000  # periods of one question
 TABLE = """CREATE TABLE periods (
-    budget INTEGER NOT NULL, period INTEGER NOT NULL, state TEXT NOT NULL, seal INTEGER NOT NULL,
-    PRIMARY KEY (budget, period)
+    budget INTEGER NOT NULL, period INTEGER NOT NULL, state TEXT NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (budget, period)
 ) WITHOUT ROWID"""
 DAMAGED = (
     "the ledger is damaged; nothing can be charged to it. Restore the file from a back-up, with no charge missing, or ask "
     "under another ledger: what was released stays spent beside it"
 )
-SEALED = 44  # bits of a seal: half a million of them add up in the 63 that SQLite counts in
 Span = tuple[int, int]
+After = Callable[[State], State | None]
+States = dict[int, State]
 
 
 class Sums(NamedTuple):
@@ -107,9 +107,7 @@ def read(connection: sqlite3.Connection, budget: int, held: str, span: Span | No
     return {period: known[text] for period, text, _ in rows}
 
 
-def charge(
-    connection: sqlite3.Connection, budget: int, held: str, span: Span, after: Callable[[State], State | None]
-) -> str | dict[int, State]:
+def pay(connection: sqlite3.Connection, budget: int, held: str, span: Span, after: After) -> str | dict[int, State]:
     """Let every period of a span pay, or none.
 
     For all inputs: where a text is returned, the new one of the budget's row, each period of the span has the sums that `after`
@@ -143,20 +141,17 @@ def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Ca
     states, start = read(connection, budget, held), after(State.from_text(held)).to_text()
     if not states:
         return start
-    sums = _write(connection, budget, Sums.of(held), states, {period: after(state) for period, state in states.items()})
-    return sums.behind(start)
+    return _write(connection, budget, Sums.of(held), states, {j: after(s) for j, s in states.items()}).behind(start)
 
 
-def _write(
-    connection: sqlite3.Connection, budget: int, sums: Sums, before: dict[int, State], after: dict[int, State]
-) -> Sums:
+def _write(connection: sqlite3.Connection, budget: int, sums: Sums, old: States, new: States) -> Sums:
     """Write sums of periods in place of those before, and return what the row of the budget then holds."""
-    texts = {state: state.to_text() for state in {*before.values(), *after.values()}}
-    rows = [(budget, period, texts[state], _seal(budget, period, texts[state])) for period, state in after.items()]
+    texts = {state: state.to_text() for state in {*old.values(), *new.values()}}
+    rows = [(budget, period, texts[state], _seal(budget, period, texts[state])) for period, state in new.items()]
     connection.executemany("INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)", rows)
-    new = after.keys() - before.keys()
-    seals = sum(row[-1] for row in rows) - sum(_seal(budget, period, texts[state]) for period, state in before.items())
-    return Sums(sums.many + len(new), sums.numbers + sum(new), sums.seals + seals, sums.widest)
+    more = new.keys() - old.keys()
+    seals = sum(row[-1] for row in rows) - sum(_seal(budget, period, texts[state]) for period, state in old.items())
+    return Sums(sums.many + len(more), sums.numbers + sum(more), sums.seals + seals, sums.widest)
 
 
 def spread(states: dict[int, State], start: State, charged: Charge, after: Callable[[State, Charge], State]) -> State:
@@ -168,4 +163,5 @@ def spread(states: dict[int, State], start: State, charged: Charge, after: Calla
 
 
 def _seal(budget: int, period: int, state: str) -> int:
-    return int.from_bytes(hashlib.sha256(b"%d %d %b" % (budget, period, state.encode())).digest()[:8]) >> 64 - SEALED
+    """A digest of 44 bits: half a million of them add up in the 63 that SQLite counts in."""
+    return int.from_bytes(hashlib.sha256(b"%d %d %b" % (budget, period, state.encode())).digest()[:8]) >> 20

@@ -35,7 +35,7 @@ def pays(rule, price):
             connection.execute(period_sums.TABLE)
             sums = period_sums._write(connection, 1, period_sums.Sums(), {}, dict(enumerate(states)))
             row, admit = sums.behind(State.zero().to_text()), partial(rule.admit, charge=charge)
-            made = period_sums.charge(connection, 1, row, span, admit)
+            made = period_sums.pay(connection, 1, row, span, admit)
             if not isinstance(made, str):
                 return None
             held = period_sums.read(connection, 1, made)
