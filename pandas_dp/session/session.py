@@ -133,11 +133,20 @@ class Session:
     def _settle(self, unit: PrivacyUnit, replaced: bool = False) -> None:
         """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""
         if replaced:
-            frames.let_go(self)
+            frames.let_go(self, self._terms(anew=True))
             self._tables.by_name.clear()
             self._tables.versions.clear()
         self.unit = unit
         self._rule = self._ledger.rule(self.name)
+
+    def _terms(self, anew: bool = False) -> str:
+        """The line that puts a frame on this budget, or anew on one of its own; a part is its whole's."""
+        if self._whole is not None:
+            return self._whole._terms(anew)
+        name, reason = self.name, ""
+        if anew:
+            name, reason = "other" if name != "other" else "another", "other people"
+        return odometer.to_type(self._rule.budget, self.unit, name, self._ledger.path, reason)
 
     @property
     def _state(self) -> State:

@@ -129,11 +129,19 @@ def derive(session: Session, rows: pd.DataFrame, table: Table, steps: tuple[Any,
     return frame
 
 
-def let_go(session: Session) -> None:
-    """Answer no more for tables that were protected on other terms."""
+def let_go(session: Session, line: str) -> None:
+    """Answer no more for tables that were protected on other terms, which the line has."""
     for _, table in list(_tables.values()):
         if table.session is session:
-            table.replaced = True
+            table.replaced = table.replaced or line
+
+
+def are_others(session: Session, frame: pd.DataFrame) -> bool:
+    """Whether a session answers for other objects, and not for this one."""
+    known = lookup(frame)
+    others = (table for _, table in list(_tables.values()) if table.session is session and not table.replaced)
+    here = known is not None and known.session is session and not known.replaced
+    return not here and next(others, None) is not None
 
 
 def forget_session(session: Session) -> None:

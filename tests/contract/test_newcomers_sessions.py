@@ -133,7 +133,8 @@ def test_another_table_with_other_terms_switches_the_first_one_off():
     for two in (people(), pd.DataFrame({"x": [1.0, 2.0]})):
         one, name = people(), fresh()
         one.dp.protect(epsilon=1, name=name)
-        two.dp.protect(epsilon=100, name=name)
+        with pytest.warns(UserWarning, match="replaces the terms of another table"):
+            two.dp.protect(epsilon=100, name=name)
         with pytest.raises(NoSessionError, match="were replaced"):
             one.dp(epsilon=1).count()
         assert one.dp.session is None
@@ -142,8 +143,37 @@ def test_another_table_with_other_terms_switches_the_first_one_off():
         one.dp(epsilon=1).count()
     read_again = people()
     session = read_again.dp.protect(epsilon=2, unit="pid", max_rows=3, name=(name := fresh()))
-    people().dp.protect(epsilon=1, unit="pid", max_rows=3, name=name)  # the same cell, typed right
+    read_again = people()
+    read_again.dp.protect(epsilon=1, unit="pid", max_rows=3, name=name)  # the same cell, typed right: nothing to warn of
     assert session.left == "epsilon=1"
+
+
+def test_the_terms_of_another_table_are_not_replaced_silently_and_the_line_that_is_told_keeps_its_unit():
+    """The name left out twice: the second table took the budget of the first, which was then advised to drop its unit."""
+    df, adult = people(), pd.DataFrame({"age": [31, 45]})
+    session = df.dp.protect(epsilon=3, unit="pid", max_rows=10, name=(name := fresh()))
+    line = "df.dp.protect(epsilon=3, unit='pid', max_rows=10, name='other', reason='other people')"
+    with pytest.warns(UserWarning, match="another table") as seen:
+        adult.dp.protect(epsilon=3, name=name)
+    assert [str(one.message).partition("under another name: ")[2] for one in seen] == [line]
+    with pytest.raises(NoSessionError) as caught:
+        df.dp(epsilon=1).count()
+    assert f"type {line}; else df.dp.protect(epsilon=3, name={name!r})" in str(caught.value)
+    eval(line, {"df": df})
+    assert df.dp(epsilon=1).count().unit.column == "pid"
+    assert (adult.dp.session, session.left, df.dp.session.left) == (session, "epsilon=3", "epsilon=2")
+    assert df.dp.session.releases["kind"].tolist() == ["open", "claim", "query"]
+    df.dp.session.close()
+
+
+def test_a_first_table_that_takes_its_budget_back_says_so_too():
+    one, two = people(), people()
+    one.dp.protect(epsilon=1, name=(name := fresh()))
+    for frame, total in ((two, 2), (one, 1)):
+        with pytest.warns(UserWarning, match=f"replaces .*epsilon={3 - total}, "):
+            frame.dp.protect(epsilon=total, name=name)
+    with pytest.raises(NoSessionError, match="epsilon=2, name='other'"):
+        two.dp(epsilon=1).count()
 
 
 AFTER_A_SLIP = """

@@ -1,0 +1,82 @@
+"""What is said of budgets beside the answers: lines that go on with them, and what a user may have overlooked."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+import pandas as pd
+
+from pandas_dp.books.amounts import state_of
+from pandas_dp.books.odometer import goes_on
+from pandas_dp.core.ledger import Ledger, open_ledger
+from pandas_dp.errors import LedgerError
+from pandas_dp.session.session import PART
+from pandas_dp.tables import readers
+
+ANOTHER = (
+    "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
+    "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
+    "table='visits', version='2026-11-28')"
+)
+BESIDE = (
+    "this budget is kept in memory and does not count what was spent on the ledger {file!r} beside it. To "
+    "continue a budget of that ledger instead, type"
+)
+PERSON = re.compile(
+    r"(id|user|patient|person|customer|client|member|subject|employee|student|household|participant|respondent)s?"
+    r"([_ ]?(id|no|nr|number|key))?",
+    re.IGNORECASE,
+)
+ROWS = (
+    "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have "
+    "several rows, type df.dp.protect(epsilon={total}, unit={column!r}, max_rows=10), before anything is asked"
+)
+LOST = (
+    "this replaces the terms of another table, which is not answered any more. If that one is about other people, protect it "
+    "again under another name: {line}"
+)
+MOST_LINES = 3  # budgets of which a refusal shows the line
+
+
+def is_person(column: object) -> bool:
+    """Whether the name of a column, which is public, is one that says whose a row is."""
+    return isinstance(column, str) and PERSON.fullmatch(column) is not None
+
+
+def ledgers_beside(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Folder and name of the first ledger file where Python runs, and where a frame was read from."""
+    known = readers.frames.of(frame)
+    folders = dict.fromkeys((".", known.folder if known is not None else "."))
+    return [(at, name) for at in folders for name in sorted(glob.glob("*.dpledger", root_dir=at))[:1]]
+
+
+def on_record(folder: str, name: str) -> list[str]:
+    """The lines that go on with the budgets of a ledger file; none where it cannot be read."""
+    path = os.path.join(folder, name)
+    with suppress(LedgerError, OSError):
+        if os.path.getsize(path):  # of an empty file a ledger would be made
+            ledger = open_ledger(path)
+            return going(ledger, ledger.heads())
+    return []
+
+
+def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
+    """The lines that go on with budgets of a ledger, of many the latest."""
+    whole = [name for name in names if PART not in name][-MOST_LINES:]
+    found = [(name, ledger.rule(name), state_of(ledger, name), ledger.budget(name)) for name in whole]
+    return [goes_on(rule, state, terms[1], name, ledger.path) for name, rule, state, terms in found if terms]
+
+
+@contextmanager
+def going_on(ledger: Ledger) -> Iterator[None]:
+    """Show below a refusal that names budgets of a ledger the whole lines that go on with them."""
+    try:
+        yield
+    except LedgerError as error:
+        if error._budgets:
+            raise LedgerError("\n".join([f"{error}. To continue, type", *going(ledger, error._budgets)])) from None
+        raise
