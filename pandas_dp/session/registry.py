@@ -40,6 +40,7 @@ _sessions: dict[str, Session] = {}  # by id
 _named: dict[tuple[Ledger, str], Session] = {}  # those of them that were opened last, by the name of their budget
 # ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
 _ended: dict[str, str] = {}
+_lines: dict[str, str] = {}  # of those that are closed, the lines that protect on their terms again
 _ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
 _refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
 REFUSED = (
@@ -140,6 +141,7 @@ def enter(session: Session) -> Session:
             known = closed.pop()
             if _forget(known):
                 _ended[known.id] = "" if known._whole is None else known._whole.id
+                _lines[known.id] = known._terms()
         _sessions[session.id] = _named[session._ledger, session.name] = session
         _ever[:] = _ever or [session.id]
     return session
@@ -183,7 +185,8 @@ def table_of(frame: pd.DataFrame) -> Table:
         return table
     mark = _id(frame)
     if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
+        line = _lines[mark] if mark in _ended else _sessions[mark]._terms()
+        raise NoSessionError(f"the session of this frame is closed; protect it again: {line}")
     if mark and mark not in _sessions:
         raise UnknownSessionError(
             "this frame carries the mark of a session of another process; name the ledger of that session: "

@@ -141,8 +141,8 @@ class Session:
 
     def _terms(self, anew: bool = False) -> str:
         """The line that puts a frame on this budget, or anew on one of its own; a part is its whole's."""
-        if self._whole is not None:
-            return self._whole._terms(anew)
+        if (other := self._whole or self._successor) is not None:
+            return other._terms(anew)
         name, reason = self.name, ""
         if anew:
             name, reason = "other" if name != "other" else "another", "other people"
@@ -271,12 +271,12 @@ class Session:
         --------
         >>> import pandas as pd, pandas_dp
         >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="close example")
+        >>> session = df.dp.protect(epsilon=3, name="ended")
         >>> session.close()
-        >>> df.dp(epsilon=0.5).count()
+        >>> session.adopt(df, reason="too late")
         Traceback (most recent call last):
             ...
-        pandas_dp.errors.NoSessionError: the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)
+        pandas_dp.errors.NoSessionError: this session is closed; protect the frame again: df.dp.protect(epsilon=3, name='ended')
         """
         gate.check_outside()
         self._closed = True
@@ -343,7 +343,7 @@ class Session:
     def _open(self) -> None:
         gate.check_outside()
         if self._closed:
-            raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
+            raise NoSessionError(f"this session is closed; protect the frame again: {self._terms()}")
 
     @property
     def budget(self) -> Budget:

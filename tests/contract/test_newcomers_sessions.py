@@ -144,7 +144,9 @@ def test_another_table_with_other_terms_switches_the_first_one_off():
     read_again = people()
     session = read_again.dp.protect(epsilon=2, unit="pid", max_rows=3, name=(name := fresh()))
     read_again = people()
-    read_again.dp.protect(epsilon=1, unit="pid", max_rows=3, name=name)  # the same cell, typed right: nothing to warn of
+    read_again.dp.protect(
+        epsilon=1, unit="pid", max_rows=3, name=name
+    )  # the same cell, typed right: nothing to warn of
     assert session.left == "epsilon=1"
 
 
@@ -164,6 +166,25 @@ def test_the_terms_of_another_table_are_not_replaced_silently_and_the_line_that_
     assert (adult.dp.session, session.left, df.dp.session.left) == (session, "epsilon=3", "epsilon=2")
     assert df.dp.session.releases["kind"].tolist() == ["open", "claim", "query"]
     df.dp.session.close()
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_closed_session_shows_the_line_of_its_terms(place, forgotten, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    df = people()
+    terms = {"epsilon": 3, "delta": 1e-6, "unit": "pid", "max_rows": 5, "neighbors": "replace_one"}
+    session = df.dp.protect(**terms, **place)
+    df.dp(epsilon=1).count()
+    spent = session.spent
+    session.close()
+    if forgotten:  # by all but its id, once another session is opened
+        people().dp.protect(epsilon=1, name=fresh())
+    with pytest.raises(NoSessionError, match="closed; protect it again: ") as caught:
+        df.dp(epsilon=1).count()
+    with pytest.raises(NoSessionError, match=r"closed; .*unit='pid', max_rows=5"):
+        session.extend(to=4, reason="more")
+    again = eval(str(caught.value).partition("again: ")[2], {"df": df})
+    assert (again.unit, again.budget, again.spent, again.name) == (session.unit, session.budget, spent, session.name)
 
 
 def test_a_first_table_that_takes_its_budget_back_says_so_too():
