@@ -63,8 +63,9 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
     other = elsewhere(frame, session)
     if other is not None and not other._implicit and not claimed:
         raise ArgumentValueError(
-            f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
-            "one budget. If that was a mistake: df.dp.session.close(), then protect again; the two budgets add up"
+            f"this table already spends from the budget {other.name!r}; tables about the same people belong on one budget. To "
+            f"continue it: {other._terms()}. To begin anew instead: df.dp.session.close(), then protect again; the two budgets "
+            "add up"
         )
 
 

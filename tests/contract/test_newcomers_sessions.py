@@ -187,6 +187,19 @@ def test_a_closed_session_shows_the_line_of_its_terms(place, forgotten, tmp_path
     assert (again.unit, again.budget, again.spent, again.name) == (session.unit, session.budget, spent, session.name)
 
 
+def test_a_forgotten_ledger_is_told_the_line_that_continues_before_the_one_that_begins_anew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    df = people()
+    session = df.dp.protect(epsilon=3, unit="pid", max_rows=5, ledger="a.dpledger")
+    df.dp(epsilon=1).count()
+    with pytest.raises(ArgumentValueError, match="already spends from") as caught:
+        df.dp.protect(epsilon=3, unit="pid", max_rows=5)
+    line, _, other = str(caught.value).partition("To continue it: ")[2].partition(". To begin anew instead: ")
+    assert other.startswith("df.dp.session.close()")
+    assert eval(line, {"df": df}) is session
+    session.close()
+
+
 def test_a_first_table_that_takes_its_budget_back_says_so_too():
     one, two = people(), people()
     one.dp.protect(epsilon=1, name=(name := fresh()))
