@@ -48,10 +48,12 @@ def is_person(column: object) -> bool:
 
 
 def ledgers_beside(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Folder and name of the first ledger file where Python runs, and where a frame was read from."""
+    """Folder and name of the first ledger files where Python runs, and where a frame was read from."""
     known = readers.frames.of(frame)
-    folders = dict.fromkeys((".", known.folder if known is not None else "."))
-    return [(at, name) for at in folders for name in sorted(glob.glob("*.dpledger", root_dir=at))[:1]]
+    folders = {os.path.realpath(at): at for at in (known.folder if known is not None else ".", ".")}
+    return [(at, name) for at in reversed(folders.values()) for name in sorted(glob.glob("*.dpledger", root_dir=at))][
+        :MOST_LINES
+    ]
 
 
 def on_record(folder: str, name: str) -> list[str]:

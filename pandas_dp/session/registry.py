@@ -210,9 +210,11 @@ def table_of(frame: pd.DataFrame) -> Table:
 
 
 def _open_implicitly(frame: pd.DataFrame) -> Table:
-    for folder, name in ledgers_beside(frame):
-        first = f"this folder holds the ledger {name!r}, but no session is open: first continue its budget"
-        raise NoSessionError("\n".join([first, *on_record(folder, name)]))
+    if beside := ledgers_beside(frame):
+        names = f"ledger{'s' * (len(beside) > 1)} {', '.join(repr(name) for _, name in beside)}"
+        whose = "its budget" if len(beside) == 1 else "the budget of this table"
+        first = f"this folder holds the {names}, but no session is open: first continue {whose}"
+        raise NoSessionError("\n".join([first, *(line for file in beside for line in on_record(*file))]))
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(EPSILON), PrivacyUnit())
     session = enter(Session(ledger, "data", PrivacyUnit(), implicit=True))
