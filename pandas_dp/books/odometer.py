@@ -59,7 +59,7 @@ def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str 
     return f"{to_type(rule.budget, unit, name, path)}  # continues: {known} of {total} spent{where}"
 
 
-def to_type(budget: Budget, unit: PrivacyUnit, name: str, path: str | None, reason: str = "") -> str:
+def to_type(budget: Budget, unit: PrivacyUnit, name: str, path: str | None, **more: str) -> str:
     """The call that puts a frame on a budget with these terms."""
     whole = unit.rows
     plan = {show(price): count for price, count in budget.plan}
@@ -78,7 +78,7 @@ def to_type(budget: Budget, unit: PrivacyUnit, name: str, path: str | None, reas
         "plan": f"{{{', '.join(f'{price}: {count}' for price, count in plan.items())}}}" if plan else "",
         "ledger": "" if not path else repr(path if near is None or near.startswith(os.pardir) else near),
         "name": "" if name == "data" else repr(name),
-        "reason": repr(reason) if reason else "",
+        **{term: repr(text) for term, text in more.items()},
     }
     return f"df.dp.protect({', '.join(f'{term}={text}' for term, text in terms.items() if text)})"
 

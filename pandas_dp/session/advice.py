@@ -7,20 +7,20 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import pandas as pd
 
 from pandas_dp.books.amounts import state_of
-from pandas_dp.books.odometer import goes_on
+from pandas_dp.books.odometer import goes_on, to_type
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import LedgerError
-from pandas_dp.session.session import PART
+from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import readers
 
 ANOTHER = (
     "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
-    "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
-    "table='visits', version='2026-11-28')"
+    "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: {line}"
 )
 BESIDE = (
     "this budget is kept in memory and does not count what was spent on the ledger {file!r} beside it. To "
@@ -33,18 +33,34 @@ PERSON = re.compile(
 )
 ROWS = (
     "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have "
-    "several rows, type df.dp.protect(epsilon={total}, unit={column!r}, max_rows=10), before anything is asked"
+    "several rows, type {line}"
 )
 LOST = (
     "this replaces the terms of another table, which is not answered any more. If that one is about other people, protect it "
     "again under another name: {line}"
 )
+NAMES = ("other", "second", "third", "fourth", "fifth")
 MOST_LINES = 3  # budgets of which a refusal shows the line
 
 
 def is_person(column: object) -> bool:
     """Whether the name of a column, which is public, is one that says whose a row is."""
     return isinstance(column, str) and PERSON.fullmatch(column) is not None
+
+
+def another(ledger: Ledger) -> str:
+    """A name to type for a budget of its own."""
+    return next((name for name in NAMES if ledger.budget(name) is None), "...")
+
+
+def for_people(session: Session, column: str, here: bool) -> str:
+    """What is said of a budget for rows where a column may tell persons: the line for these, which may replace it `here`."""
+    unit, ledger = replace(session.unit, column=column, rows=10, groups=10, rows_per_group=10), session._ledger
+    open_yet = here and all(entry.kind in ("open", "amend") for entry in ledger.entries(session.name))
+    name = session.name if open_yet else another(ledger)
+    line = to_type(session._rule.budget, unit, name, ledger.path)
+    closed = "df.dp.session.close(), since the unit of this budget cannot change any more, and then "
+    return ROWS.format(column=column, line=f"{line}, before anything is asked" if open_yet else closed + line)
 
 
 def ledgers_beside(frame: pd.DataFrame) -> list[tuple[str, str]]:

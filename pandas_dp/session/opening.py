@@ -15,7 +15,7 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import Ledger, open_ledger
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.names import check_name
@@ -116,23 +116,24 @@ def protect(
             _opened_here.add(here)
         session = session or enter(Session(opened, name, unit))
         replaced = terms is not None and terms != opened.budget(name)
-        lost = session._terms(anew=True) if replaced and frames.are_others(session, frame) else None
-        session._settle(unit, replaced)
+        line = session._terms(advice.another(opened), reason="other people") if replaced else ""
+        lost = replaced and frames.are_others(session, frame)
+        session._settle(unit, replaced=line)
         other = _taken_on(frame, session, lineage, reason, content)
         person = None if unit.column is not None else next(filter(advice.is_person, frame.columns), None)
-        told = person is not None and (opened.path, name) not in _told
-        if told:
+        person = None if (opened.path, name) in _told else person
+        if person is not None:
             _told.add((opened.path, name))
-    if lost is not None:
-        caution(advice.LOST.format(line=lost))
+    if lost:
+        caution(advice.LOST.format(line=line))
     for folder, file in advice.ledgers_beside(frame) if new and opened.path is None else ():
         held = [] if registry.is_open(os.path.join(folder, file)) else advice.on_record(folder, file)
         if held:
             caution("\n".join([advice.BESIDE.format(file=file), *held]))
-    if told:
-        caution(advice.ROWS.format(column=person, total=show(budget.epsilon)))
+    if person is not None:
+        caution(advice.for_people(session, person, here in _opened_here))
     if other and lineage == "source":
-        caution(advice.ANOTHER.format(name=name, total=show(budget.epsilon)))
+        caution(advice.ANOTHER.format(name=name, line=session._terms(table="visits", version="2026-11-28")))
     return session
 
 

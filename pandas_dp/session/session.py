@@ -130,23 +130,20 @@ class Session:
         if known is not None and known._successor is None:
             known._successor = self
 
-    def _settle(self, unit: PrivacyUnit, replaced: bool = False) -> None:
-        """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""
+    def _settle(self, unit: PrivacyUnit, replaced: str = "") -> None:
+        """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are told their line."""
         if replaced:
-            frames.let_go(self, self._terms(anew=True))
+            frames.let_go(self, replaced)
             self._tables.by_name.clear()
             self._tables.versions.clear()
         self.unit = unit
         self._rule = self._ledger.rule(self.name)
 
-    def _terms(self, anew: bool = False) -> str:
-        """The line that puts a frame on this budget, or anew on one of its own; a part is its whole's."""
+    def _terms(self, name: str = "", **more: str) -> str:
+        """The line that puts a frame on this budget, or on one of its terms under another name; a part is its whole's."""
         if (other := self._whole or self._successor) is not None:
-            return other._terms(anew)
-        name, reason = self.name, ""
-        if anew:
-            name, reason = "other" if name != "other" else "another", "other people"
-        return odometer.to_type(self._rule.budget, self.unit, name, self._ledger.path, reason)
+            return other._terms(name, **more)
+        return odometer.to_type(self._rule.budget, self.unit, name or self.name, self._ledger.path, **more)
 
     @property
     def _state(self) -> State:
