@@ -52,7 +52,16 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
 
 def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str | None) -> str:
     """The call that puts a frame on a budget that is open, with the terms that it has, and how much of it is spent."""
-    budget, whole = rule.budget, unit.rows
+    epsilon = proved(rule, state)[0]
+    known = "all" if epsilon is None else show(three_digits(epsilon, ROUND_CEILING))
+    where = f" in the {unit.period} that spent most" * bool(unit.period)
+    total = show(rule.budget.epsilon)
+    return f"{to_type(rule.budget, unit, name, path)}  # continues: {known} of {total} spent{where}"
+
+
+def to_type(budget: Budget, unit: PrivacyUnit, name: str, path: str | None, **more: str) -> str:
+    """The call that puts a frame on a budget with these terms."""
+    whole = unit.rows
     plan = {show(price): count for price, count in budget.plan}
     near, told = path and os.path.relpath(path), records.typed(unit)
     terms: dict[str, str] = {
@@ -69,12 +78,9 @@ def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str 
         "plan": f"{{{', '.join(f'{price}: {count}' for price, count in plan.items())}}}" if plan else "",
         "ledger": "" if not path else repr(path if near is None or near.startswith(os.pardir) else near),
         "name": "" if name == "data" else repr(name),
+        **{term: repr(text) for term, text in more.items()},
     }
-    typed = ", ".join(f"{term}={text}" for term, text in terms.items() if text)
-    epsilon = proved(rule, state)[0]
-    known = "all" if epsilon is None else show(three_digits(epsilon, ROUND_CEILING))
-    where = f" in the {unit.period} that spent most" * bool(unit.period)
-    return f"df.dp.protect({typed})  # continues: {known} of {show(budget.epsilon)} spent{where}"
+    return f"df.dp.protect({', '.join(f'{term}={text}' for term, text in terms.items() if text)})"
 
 
 def promised(rule: Filter, state: State) -> Budget | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
@@ -16,7 +15,7 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import Ledger, open_ledger
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.names import check_name
@@ -24,7 +23,7 @@ from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_i
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.facts.written import caution
-from pandas_dp.session import alone, ledger_files, periods, registry
+from pandas_dp.session import advice, alone, ledger_files, periods, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import frames
@@ -32,24 +31,6 @@ from pandas_dp.tables import schema_checks as table_checks
 from pandas_dp.tables.frames import check_frame
 
 USUAL_DELTA = Fraction(1, 10**10)  # with which a rho is mostly told as an epsilon
-ANOTHER = (
-    "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
-    "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
-    "table='visits', version='2026-11-28')"
-)
-BESIDE = (
-    "this budget is kept in memory and does not count what was spent on the ledger {file!r} beside it. To "
-    "continue a budget of that ledger instead, type"
-)
-PERSON = re.compile(
-    r"(id|user|patient|person|customer|client|member|subject|employee|student|household|participant|respondent)s?"
-    r"([_ ]?(id|no|nr|number|key))?",
-    re.IGNORECASE,
-)
-ROWS = (
-    "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have "
-    "several rows, type df.dp.protect(epsilon={total}, unit={column!r}, max_rows=10), before anything is asked"
-)
 # budgets that this process opened, whose terms it may type anew
 _opened_here: set[tuple[str | None, str, int]] = set()
 # of which unit the number of rows was said to be public: previews show it, and no other terms may hide it afterwards
@@ -129,31 +110,31 @@ def protect(
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
         unit = periods.as_on_record(unit, terms)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
-        with registry.going_on(opened):
+        with advice.going_on(opened):
             new = opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name))
         if new:
             _opened_here.add(here)
         session = session or enter(Session(opened, name, unit))
-        session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
+        replaced = terms is not None and terms != opened.budget(name)
+        line = session._terms(advice.another(opened), reason="other people") if replaced else ""
+        lost = replaced and frames.are_others(session, frame)
+        session._settle(unit, replaced=line)
         other = _taken_on(frame, session, lineage, reason, content)
-        person = None if unit.column is not None else next(filter(_is_person, frame.columns), None)
-        told = person is not None and (opened.path, name) not in _told
-        if told:
+        person = None if unit.column is not None else next(filter(advice.is_person, frame.columns), None)
+        person = None if (opened.path, name) in _told else person
+        if person is not None:
             _told.add((opened.path, name))
-    for folder, file in registry.ledgers_beside(frame) if new and opened.path is None else ():
-        held = [] if registry.is_open(os.path.join(folder, file)) else registry.on_record(folder, file)
+    if lost:
+        caution(advice.LOST.format(line=line))
+    for folder, file in advice.ledgers_beside(frame) if new and opened.path is None else ():
+        held = [] if registry.is_open(os.path.join(folder, file)) else advice.on_record(folder, file)
         if held:
-            caution("\n".join([BESIDE.format(file=file), *held]))
-    if told:
-        caution(ROWS.format(column=person, total=show(budget.epsilon)))
+            caution("\n".join([advice.BESIDE.format(file=file), *held]))
+    if person is not None:
+        caution(advice.for_people(session, person, here in _opened_here))
     if other and lineage == "source":
-        caution(ANOTHER.format(name=name, total=show(budget.epsilon)))
+        caution(advice.ANOTHER.format(name=name, line=session._terms(table="visits", version="2026-11-28")))
     return session
-
-
-def _is_person(column: object) -> bool:
-    """Whether the name of a column, which is public, is one that says whose a row is."""
-    return isinstance(column, str) and PERSON.fullmatch(column) is not None
 
 
 class Content(NamedTuple):
@@ -201,7 +182,9 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     if reason is not None and (not isinstance(reason, str) or not reason.strip()):
         raise ArgumentTypeError(f"reason must say why this frame is about other people: {line}")
     mark, known = marked(frame), frames.lookup(frame)
-    very = known is not None and not known.session._implicit and not known.session._closed
+    # on terms that were replaced nothing was answered, so the owner may say, on record, that it is about other people
+    moved = known is not None and known.replaced and known.session is not session and reason is not None
+    very = known is not None and not moved and not known.session._implicit and not known.session._closed
     frames.check_free(frame, session, claimed=reason is not None and not very)
     if known is not None and very:
         return known.lineage

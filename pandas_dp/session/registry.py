@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import goes_on
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
 from pandas_dp.core.gate import check_outside
-from pandas_dp.core.ledger import Ledger, open_ledger
+from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import (
     ArgumentValueError,
@@ -31,9 +29,10 @@ from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
 from pandas_dp.session import alone
+from pandas_dp.session.advice import MOST_LINES, ledgers_beside, on_record
 from pandas_dp.session.alone import opening
 from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
-from pandas_dp.tables import frames, readers
+from pandas_dp.tables import frames
 from pandas_dp.tables.frames import check_frame
 from pandas_dp.tables.protected import DERIVED, Table
 
@@ -41,6 +40,7 @@ _sessions: dict[str, Session] = {}  # by id
 _named: dict[tuple[Ledger, str], Session] = {}  # those of them that were opened last, by the name of their budget
 # ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
 _ended: dict[str, str] = {}
+_lines: dict[str, str] = {}  # of those that are closed, the lines that protect on their terms again
 _ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
 _refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
 REFUSED = (
@@ -53,10 +53,13 @@ OPENED = (
     "add_remove; it is lost when Python stops. To set the total and the unit yourself, first type: "
     "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
 )
+REPLACED = (
+    "the terms of this budget were replaced: protect the frame again. If a table about other people has this budget now, type "
+    "{before}; else {now}"
+)
 SUCCEEDED = (
     "this session ended when a budget was named for its answers; nothing was charged: protect the frame, then ask again"
 )
-MOST_LINES = 3  # budgets of which a refusal shows the line
 MOST_NAMES = 10
 USUAL = "data"  # the name of a budget that is given none
 CARRIED = "answers given before this budget was named"
@@ -138,6 +141,7 @@ def enter(session: Session) -> Session:
             known = closed.pop()
             if _forget(known):
                 _ended[known.id] = "" if known._whole is None else known._whole.id
+                _lines[known.id] = known._terms()
         _sessions[session.id] = _named[session._ledger, session.name] = session
         _ever[:] = _ever or [session.id]
     return session
@@ -177,11 +181,12 @@ def table_of(frame: pd.DataFrame) -> Table:
         if (table.session._whole or table.session)._doubted:
             raise NoSessionError(REFUSED)
         if table.replaced:
-            raise NoSessionError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
+            raise NoSessionError(REPLACED.format(now=table.session._terms(), before=table.replaced))
         return table
     mark = _id(frame)
     if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
+        line = _lines[mark] if mark in _ended else _sessions[mark]._terms()
+        raise NoSessionError(f"the session of this frame is closed; protect it again: {line}")
     if mark and mark not in _sessions:
         raise UnknownSessionError(
             "this frame carries the mark of a session of another process; name the ledger of that session: "
@@ -205,9 +210,11 @@ def table_of(frame: pd.DataFrame) -> Table:
 
 
 def _open_implicitly(frame: pd.DataFrame) -> Table:
-    for folder, name in ledgers_beside(frame):
-        first = f"this folder holds the ledger {name!r}, but no session is open: first continue its budget"
-        raise NoSessionError("\n".join([first, *on_record(folder, name)]))
+    if beside := ledgers_beside(frame):
+        names = f"ledger{'s' * (len(beside) > 1)} {', '.join(repr(name) for _, name in beside)}"
+        whose = "its budget" if len(beside) == 1 else "the budget of this table"
+        first = f"this folder holds the {names}, but no session is open: first continue {whose}"
+        raise NoSessionError("\n".join([first, *(line for file in beside for line in on_record(*file))]))
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(EPSILON), PrivacyUnit())
     session = enter(Session(ledger, "data", PrivacyUnit(), implicit=True))
@@ -218,44 +225,9 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     return opened
 
 
-def ledgers_beside(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Folder and name of the first ledger file where Python runs, and where a frame was read from."""
-    known = readers.frames.of(frame)
-    folders = dict.fromkeys((".", known.folder if known is not None else "."))
-    return [(at, name) for at in folders for name in sorted(glob.glob("*.dpledger", root_dir=at))[:1]]
-
-
 def is_open(path: str) -> bool:
     """Whether a budget of a ledger file answers in this process."""
     return any(session._ledger.path == canonical(path) for session in [*_sessions.values()])
-
-
-def on_record(folder: str, name: str) -> list[str]:
-    """The lines that go on with the budgets of a ledger file; none where it cannot be read."""
-    path = os.path.join(folder, name)
-    with suppress(LedgerError, OSError):
-        if os.path.getsize(path):  # of an empty file a ledger would be made
-            ledger = open_ledger(path)
-            return going(ledger, ledger.heads())
-    return []
-
-
-def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
-    """The lines that go on with budgets of a ledger, of many the latest."""
-    whole = [name for name in names if PART not in name][-MOST_LINES:]
-    found = [(name, ledger.rule(name), state_of(ledger, name), ledger.budget(name)) for name in whole]
-    return [goes_on(rule, state, terms[1], name, ledger.path) for name, rule, state, terms in found if terms]
-
-
-@contextmanager
-def going_on(ledger: Ledger) -> Iterator[None]:
-    """Show below a refusal that names budgets of a ledger the whole lines that go on with them."""
-    try:
-        yield
-    except LedgerError as error:
-        if error._budgets:
-            raise LedgerError("\n".join([f"{error}. To continue, type", *going(ledger, error._budgets)])) from None
-        raise
 
 
 def listed(names: Sequence[str]) -> str:

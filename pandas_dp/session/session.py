@@ -130,14 +130,20 @@ class Session:
         if known is not None and known._successor is None:
             known._successor = self
 
-    def _settle(self, unit: PrivacyUnit, replaced: bool = False) -> None:
-        """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""
+    def _settle(self, unit: PrivacyUnit, replaced: str = "") -> None:
+        """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are told their line."""
         if replaced:
-            frames.let_go(self)
+            frames.let_go(self, replaced)
             self._tables.by_name.clear()
             self._tables.versions.clear()
         self.unit = unit
         self._rule = self._ledger.rule(self.name)
+
+    def _terms(self, name: str = "", **more: str) -> str:
+        """The line that puts a frame on this budget, or on one of its terms under another name; a part is its whole's."""
+        if (other := self._whole or self._successor) is not None:
+            return other._terms(name, **more)
+        return odometer.to_type(self._rule.budget, self.unit, name or self.name, self._ledger.path, **more)
 
     @property
     def _state(self) -> State:
@@ -262,12 +268,12 @@ class Session:
         --------
         >>> import pandas as pd, pandas_dp
         >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="close example")
+        >>> session = df.dp.protect(epsilon=3, name="ended")
         >>> session.close()
-        >>> df.dp(epsilon=0.5).count()
+        >>> session.adopt(df, reason="too late")
         Traceback (most recent call last):
             ...
-        pandas_dp.errors.NoSessionError: the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)
+        pandas_dp.errors.NoSessionError: this session is closed; protect the frame again: df.dp.protect(epsilon=3, name='ended')
         """
         gate.check_outside()
         self._closed = True
@@ -334,7 +340,7 @@ class Session:
     def _open(self) -> None:
         gate.check_outside()
         if self._closed:
-            raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
+            raise NoSessionError(f"this session is closed; protect the frame again: {self._terms()}")
 
     @property
     def budget(self) -> Budget:

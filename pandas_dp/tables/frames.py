@@ -63,8 +63,9 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
     other = elsewhere(frame, session)
     if other is not None and not other._implicit and not claimed:
         raise ArgumentValueError(
-            f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
-            "one budget. If that was a mistake: df.dp.session.close(), then protect again; the two budgets add up"
+            f"this table already spends from the budget {other.name!r}; tables about the same people belong on one budget. To "
+            f"continue it: {other._terms()}. To begin anew instead: df.dp.session.close(), then protect again; the two budgets "
+            "add up"
         )
 
 
@@ -129,11 +130,19 @@ def derive(session: Session, rows: pd.DataFrame, table: Table, steps: tuple[Any,
     return frame
 
 
-def let_go(session: Session) -> None:
-    """Answer no more for tables that were protected on other terms."""
+def let_go(session: Session, line: str) -> None:
+    """Answer no more for tables that were protected on other terms, which the line has."""
     for _, table in list(_tables.values()):
         if table.session is session:
-            table.replaced = True
+            table.replaced = table.replaced or line
+
+
+def are_others(session: Session, frame: pd.DataFrame) -> bool:
+    """Whether a session answers for other objects, and not for this one."""
+    known = lookup(frame)
+    others = (table for _, table in list(_tables.values()) if table.session is session and not table.replaced)
+    here = known is not None and known.session is session and not known.replaced
+    return not here and next(others, None) is not None
 
 
 def forget_session(session: Session) -> None:

@@ -61,8 +61,8 @@ class Table:
         Kinds of the columns as they were protected, before any step.
     notes : tuple of str
         What answers say of how the table came to be protected.
-    replaced : bool
-        Whether the terms it was protected on were replaced, so that nothing is answered any more.
+    replaced : str
+        If the terms it was protected on were replaced, so that nothing is answered any more: the line that types them anew.
     cache : dict
         Encodings of columns (codes), never sums.
     """
@@ -78,7 +78,7 @@ class Table:
     schema: Schema = field(default_factory=lambda: Schema({}))
     kinds: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    replaced: bool = False
+    replaced: str = ""
     again: bool = False
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)

@@ -133,7 +133,8 @@ def test_another_table_with_other_terms_switches_the_first_one_off():
     for two in (people(), pd.DataFrame({"x": [1.0, 2.0]})):
         one, name = people(), fresh()
         one.dp.protect(epsilon=1, name=name)
-        two.dp.protect(epsilon=100, name=name)
+        with pytest.warns(UserWarning, match="replaces the terms of another table"):
+            two.dp.protect(epsilon=100, name=name)
         with pytest.raises(NoSessionError, match="were replaced"):
             one.dp(epsilon=1).count()
         assert one.dp.session is None
@@ -142,8 +143,97 @@ def test_another_table_with_other_terms_switches_the_first_one_off():
         one.dp(epsilon=1).count()
     read_again = people()
     session = read_again.dp.protect(epsilon=2, unit="pid", max_rows=3, name=(name := fresh()))
-    people().dp.protect(epsilon=1, unit="pid", max_rows=3, name=name)  # the same cell, typed right
+    read_again = people()
+    read_again.dp.protect(
+        epsilon=1, unit="pid", max_rows=3, name=name
+    )  # the same cell, typed right: nothing to warn of
     assert session.left == "epsilon=1"
+
+
+def test_the_terms_of_another_table_are_not_replaced_silently_and_the_line_that_is_told_keeps_its_unit(
+    tmp_path, monkeypatch
+):
+    """The name left out twice: the second table took the budget of the first, which was then advised to drop its unit."""
+    df, adult = people(), pd.DataFrame({"age": [31, 45]})
+    monkeypatch.chdir(tmp_path)
+    session = df.dp.protect(epsilon=3, unit="pid", max_rows=10, ledger="a.dpledger")
+    line = "df.dp.protect(epsilon=3, unit='pid', max_rows=10, ledger='a.dpledger', name='other', reason='other people')"
+    with pytest.warns(UserWarning, match="another table") as seen:
+        adult.dp.protect(epsilon=3, ledger="a.dpledger")
+    assert [str(one.message).partition("under another name: ")[2] for one in seen] == [line]
+    with pytest.raises(NoSessionError) as caught:
+        df.dp(epsilon=1).count()
+    assert f"type {line}; else df.dp.protect(epsilon=3, ledger='a.dpledger')" in str(caught.value)
+    eval(line, {"df": df})
+    assert df.dp(epsilon=1).count().unit.column == "pid"
+    assert (adult.dp.session, session.left, df.dp.session.left) == (session, "epsilon=3", "epsilon=2")
+    assert df.dp.session.releases["kind"].tolist() == ["open", "claim", "query"]
+    with pytest.warns(UserWarning, match="name='second'"):  # as 'other' is taken
+        people().dp.protect(epsilon=2, ledger="a.dpledger")
+    df.dp.session.close()
+    session.close()
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_closed_session_shows_the_line_of_its_terms(place, forgotten, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    df = people()
+    terms = {"epsilon": 3, "delta": 1e-6, "unit": "pid", "max_rows": 5, "neighbors": "replace_one"}
+    session = df.dp.protect(**terms, **place)
+    df.dp(epsilon=1).count()
+    spent = session.spent
+    session.close()
+    if forgotten:  # by all but its id, once another session is opened
+        people().dp.protect(epsilon=1, name=fresh())
+    with pytest.raises(NoSessionError, match="closed; protect it again: ") as caught:
+        df.dp(epsilon=1).count()
+    with pytest.raises(NoSessionError, match=r"closed; .*unit='pid', max_rows=5"):
+        session.extend(to=4, reason="more")
+    again = eval(str(caught.value).partition("again: ")[2], {"df": df})
+    assert (again.unit, again.budget, again.spent, again.name) == (session.unit, session.budget, spent, session.name)
+
+
+def test_a_forgotten_ledger_is_told_the_line_that_continues_before_the_one_that_begins_anew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    df = people()
+    session = df.dp.protect(epsilon=3, unit="pid", max_rows=5, ledger="a.dpledger")
+    df.dp(epsilon=1).count()
+    with pytest.raises(ArgumentValueError, match="already spends from") as caught:
+        df.dp.protect(epsilon=3, unit="pid", max_rows=5)
+    line, _, other = str(caught.value).partition("To continue it: ")[2].partition(". To begin anew instead: ")
+    assert other.startswith("df.dp.session.close()")
+    assert eval(line, {"df": df}) is session
+    session.close()
+
+
+@pytest.mark.parametrize("terms", [{"epsilon": 3}, {"epsilon": 3, "delta": 1e-6}, {"rho": 0.5, "delta": 1e-7}])
+@pytest.mark.parametrize("asked", [False, True])
+def test_the_line_for_a_forgotten_unit_has_the_total_that_was_typed_and_works(terms, asked, place):
+    df = people()
+    opened = df.dp.protect(**terms, **place)
+    if asked:  # of people whose identifiers had another name at first
+        df.dp(epsilon=0.1).count()
+    df = df.rename(columns={"pid": "patient_id"})
+    with pytest.warns(UserWarning, match="protects single rows, and column 'patient_id' looks like") as seen:
+        people().rename(columns={"pid": "patient_id"}).dp.protect(**terms, **place)
+    (line,) = (str(one.message).partition(", type ")[2] for one in seen if "single rows" in str(one.message))
+    assert line.startswith("df.dp.session.close(), since the unit") is asked
+    assert line.endswith(", before anything is asked") is not asked
+    if asked:
+        opened.close()
+    session = eval(line.partition("and then ")[2] or line.rpartition(", before")[0], {"df": df})
+    assert (session.unit.column, session.unit.rows, session.budget) == ("patient_id", 10, opened.budget)
+    session.close()
+
+
+def test_a_first_table_that_takes_its_budget_back_says_so_too():
+    one, two = people(), people()
+    one.dp.protect(epsilon=1, name=(name := fresh()))
+    for frame, total in ((two, 2), (one, 1)):
+        with pytest.warns(UserWarning, match=f"replaces .*epsilon={3 - total}, "):
+            frame.dp.protect(epsilon=total, name=name)
+    with pytest.raises(NoSessionError, match="epsilon=2, name='"):
+        two.dp(epsilon=1).count()
 
 
 AFTER_A_SLIP = """

@@ -289,6 +289,31 @@ except pandas_dp.NoSessionError as error:
     ]
 
 
+def test_of_several_ledgers_in_the_folder_each_has_its_line(tmp_path):
+    for i, name in enumerate("dcba", 1):
+        people().dp.protect(epsilon=i, ledger=tmp_path / f"{name}.dpledger").close()
+    shown = [f"df.dp.protect(epsilon={4 - i}, ledger='{name}.dpledger')" for i, name in enumerate("abc")]
+    asked = """
+try:
+    pandas_dp.read_csv("a.csv", dtype={"age": "Int64"}).dp(epsilon=1).count()
+except pandas_dp.NoSessionError as error:
+    print(error)
+import warnings
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    df.dp.protect(epsilon=1)
+print(*[one.message for one in seen], sep="\\n")
+"""
+    (tmp_path / "a.csv").write_text("age\n31\n45\n")
+    told = [line.partition("  #")[0] for line in lines(asked, tmp_path)]
+    assert told[0] == (
+        "this folder holds the ledgers 'a.dpledger', 'b.dpledger', 'c.dpledger', but no session is open: first continue the "
+        "budget of this table"
+    )
+    assert told[1:4] == shown
+    assert [line for line in told[4:] if line.startswith("df.")] == shown
+
+
 def test_a_budget_in_memory_beside_a_ledger_says_what_it_does_not_count(tmp_path):
     """The argument ``ledger=`` left out after a restart: a fresh budget about the same people, of which no word was said."""
     protect = "df.dp.protect(epsilon=1, ledger='visits.dpledger', name='visits')\n"

@@ -1,0 +1,100 @@
+"""What is said of budgets beside the answers: lines that go on with them, and what a user may have overlooked."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+import pandas as pd
+
+from pandas_dp.books.amounts import state_of
+from pandas_dp.books.odometer import goes_on, to_type
+from pandas_dp.core.ledger import Ledger, open_ledger
+from pandas_dp.errors import LedgerError
+from pandas_dp.session.session import PART, Session
+from pandas_dp.tables import readers
+
+ANOTHER = (
+    "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
+    "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: {line}"
+)
+BESIDE = (
+    "this budget is kept in memory and does not count what was spent on the ledger {file!r} beside it. To "
+    "continue a budget of that ledger instead, type"
+)
+PERSON = re.compile(
+    r"(id|user|patient|person|customer|client|member|subject|employee|student|household|participant|respondent)s?"
+    r"([_ ]?(id|no|nr|number|key))?",
+    re.IGNORECASE,
+)
+ROWS = (
+    "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have "
+    "several rows, type {line}"
+)
+LOST = (
+    "this replaces the terms of another table, which is not answered any more. If that one is about other people, protect it "
+    "again under another name: {line}"
+)
+NAMES = ("other", "second", "third", "fourth", "fifth")
+MOST_LINES = 3  # budgets of which a refusal shows the line
+
+
+def is_person(column: object) -> bool:
+    """Whether the name of a column, which is public, is one that says whose a row is."""
+    return isinstance(column, str) and PERSON.fullmatch(column) is not None
+
+
+def another(ledger: Ledger) -> str:
+    """A name to type for a budget of its own."""
+    return next((name for name in NAMES if ledger.budget(name) is None), "...")
+
+
+def for_people(session: Session, column: str, here: bool) -> str:
+    """What is said of a budget for rows where a column may tell persons: the line for these, which may replace it `here`."""
+    unit, ledger = replace(session.unit, column=column, rows=10, groups=10, rows_per_group=10), session._ledger
+    open_yet = here and all(entry.kind in ("open", "amend") for entry in ledger.entries(session.name))
+    name = session.name if open_yet else another(ledger)
+    line = to_type(session._rule.budget, unit, name, ledger.path)
+    closed = "df.dp.session.close(), since the unit of this budget cannot change any more, and then "
+    return ROWS.format(column=column, line=f"{line}, before anything is asked" if open_yet else closed + line)
+
+
+def ledgers_beside(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Folder and name of the first ledger files where Python runs, and where a frame was read from."""
+    known = readers.frames.of(frame)
+    folders = {os.path.realpath(at): at for at in (known.folder if known is not None else ".", ".")}
+    return [(at, name) for at in reversed(folders.values()) for name in sorted(glob.glob("*.dpledger", root_dir=at))][
+        :MOST_LINES
+    ]
+
+
+def on_record(folder: str, name: str) -> list[str]:
+    """The lines that go on with the budgets of a ledger file; none where it cannot be read."""
+    path = os.path.join(folder, name)
+    with suppress(LedgerError, OSError):
+        if os.path.getsize(path):  # of an empty file a ledger would be made
+            ledger = open_ledger(path)
+            return going(ledger, ledger.heads())
+    return []
+
+
+def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
+    """The lines that go on with budgets of a ledger, of many the latest."""
+    whole = [name for name in names if PART not in name][-MOST_LINES:]
+    found = [(name, ledger.rule(name), state_of(ledger, name), ledger.budget(name)) for name in whole]
+    return [goes_on(rule, state, terms[1], name, ledger.path) for name, rule, state, terms in found if terms]
+
+
+@contextmanager
+def going_on(ledger: Ledger) -> Iterator[None]:
+    """Show below a refusal that names budgets of a ledger the whole lines that go on with them."""
+    try:
+        yield
+    except LedgerError as error:
+        if error._budgets:
+            raise LedgerError("\n".join([f"{error}. To continue, type", *going(ledger, error._budgets)])) from None
+        raise
