@@ -12,7 +12,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import goes_on
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
@@ -243,8 +242,8 @@ def on_record(folder: str, name: str) -> list[str]:
 def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
     """The lines that go on with budgets of a ledger, of many the latest."""
     whole = [name for name in names if PART not in name][-MOST_LINES:]
-    found = [(name, ledger.rule(name), state_of(ledger, name), ledger.budget(name)) for name in whole]
-    return [goes_on(rule, state, terms[1], name, ledger.path) for name, rule, state, terms in found if terms]
+    found = [(name, ledger.budget(name)) for name in whole]
+    return [goes_on(ledger, name, terms[1]) for name, terms in found if terms]
 
 
 @contextmanager
@@ -293,8 +292,7 @@ def unverified() -> UnverifiedFrameError:
     for session in list(_sessions.values()):
         if not (session._closed or session._implicit or session._whole is not None):
             with suppress(ForkedSessionError, LedgerError):
-                state, path = session._state, session._ledger.path
-                lines.append(goes_on(session._rule, state, session.unit, session.name, path))
+                lines.append(goes_on(session._ledger, session.name, session.unit))
     before = "with what was answered before; " if implicits else ""
     first = f"{first_total(sum(_spent(), Fraction(0)))}  # {before}{TERMS.removeprefix(', with ')}"
     return UnverifiedFrameError(lines=lines[-MOST_LINES:] or [first])
