@@ -136,7 +136,7 @@ def protect(
         session = session or enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
         other = _taken_on(frame, session, lineage, reason, content)
-        person = None if unit.column is not None else next(filter(_is_person, frame.columns), None)
+        person = None if unit.column is not None else person_column(frame)
         told = person is not None and (opened.path, name) not in _told
         if told:
             _told.add((opened.path, name))
@@ -151,9 +151,9 @@ def protect(
     return session
 
 
-def _is_person(column: object) -> bool:
-    """Whether the name of a column, which is public, is one that says whose a row is."""
-    return isinstance(column, str) and PERSON.fullmatch(column) is not None
+def person_column(frame: pd.DataFrame) -> str | None:
+    """The first column whose name, which is public, says whose a row is."""
+    return next((name for name in frame.columns if isinstance(name, str) and PERSON.fullmatch(name)), None)
 
 
 class Content(NamedTuple):
