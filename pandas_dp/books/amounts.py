@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
@@ -11,11 +11,12 @@ from fractions import Fraction
 from pandas_dp.books.budget_words import is_over
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter, best_order, renyi_limit
-from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 
 PLACES = 12  # decimals of an epsilon, and digits of a delta
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
+ROUNDING = Fraction(1, 2**30)  # more than a charge is rounded up
 FAR = Fraction(10**6)  # an epsilon of which the divergence of any order is positive
 MOST_DIGITS = 400  # of either, a delta of the smallest float included
 
@@ -121,6 +122,15 @@ def proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fra
     known = state.renyi if isinstance(rule, ZCDPFilter) else rho
     found = [max(_converted(rule, state, slack), Fraction(0))] + ([] if known is None else [zcdp_epsilon(known, slack)])
     return min(summed, total, (min(found), slack + state.delta))
+
+
+def sum_of_rhos(entries: Iterable[LedgerEntry]) -> Fraction | None:
+    """The sum of all prices, where each was a rho: what was answered is as private as that says; None for others."""
+    charged = [entry for entry in entries if entry.charge is not None]
+    if not charged or not all(entry.kind == "query" and entry.price.startswith("rho=") for entry in charged):
+        return None
+    rhos = (Fraction(entry.price.partition(",")[0].removeprefix("rho=")) for entry in charged)
+    return sum(rhos, Fraction(0)) * (1 + ROUNDING)
 
 
 def _converted(rule: RenyiFilter, state: State, slack: Fraction) -> Fraction:

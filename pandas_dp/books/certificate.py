@@ -163,7 +163,7 @@ def _tables(made: Certificate) -> str:
 def _books(account: Account) -> str:
     """What is spent and left in every currency."""
     rule, state, unit = account.rule, account.state, account.unit
-    budget, spent, left = rule.budget, odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
+    budget, spent, left = rule.budget, account.spent, odometer.left(rule, state, unit, None)
     words = [("Spent, in the words of the session", str(spent)), ("Left", str(left) if left.epsilon > 0 else "used up")]
     told, spent = "Spent and left in every currency in which this budget is counted", getattr(spent, "period", spent)
     if unit.period:

@@ -67,6 +67,11 @@ class Account:
     answers: dict[int, Shown]
 
     @property
+    def spent(self) -> odometer.Odometer:
+        """What is spent, as the session says it."""
+        return odometer.spent(self.rule, self.state, self.unit, odometer.sum_of_rhos(self.entries))
+
+    @property
     def whole(self) -> str | None:
         """The name of the budget of which this is a part."""
         return self.name.rpartition(PART)[0] or None
@@ -181,7 +186,7 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
             "By how much",
             factor + (" " + words["may_fail"].format(delta=show(promised.delta)) if promised.delta else ""),
         )
-    spent, left = odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
+    spent, left = account.spent, odometer.left(rule, state, unit, None)
     count = sum(entry.kind == "query" for entry in account.entries)
     rest = f"epsilon {show(three_digits(Fraction(left.epsilon)))}" if left.epsilon > 0 else "used up"
     finite = spent.epsilon.is_finite()

@@ -171,7 +171,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
                 "privacy_unit_details": f"Protected is {hidden}. {neighbours}.",
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": f"{odometer.promise(rule, unit, account.state)}. {questions:,} questions so far; "
-                f"spent: {odometer.spent(rule, account.state, unit)}.",
+                f"spent: {account.spent}.",
             },
             "deployment_model": {"model_name": "Central"}
             | _of(about, "actors", "release_type")

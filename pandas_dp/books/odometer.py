@@ -9,10 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_dp.books import budget_words, period_words
-from pandas_dp.books.amounts import Most, proved, told_as
+from pandas_dp.books.amounts import Most, proved, state_of, told_as
 from pandas_dp.books.amounts import Odometer as Odometer
 from pandas_dp.books.amounts import gaussian_epsilon as gaussian_epsilon
 from pandas_dp.books.amounts import group_delta as group_delta
+from pandas_dp.books.amounts import sum_of_rhos as sum_of_rhos
 from pandas_dp.books.amounts import zcdp_epsilon as zcdp_epsilon
 from pandas_dp.books.budget_words import is_over as is_over
 from pandas_dp.core import records
@@ -23,7 +24,7 @@ from pandas_dp.core.filters import (
     HybridFilter,
     PureFilter,
 )
-from pandas_dp.core.ledger import LedgerEntry
+from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.numbers import positive_epsilon, say, small_delta, three_digits
@@ -31,6 +32,13 @@ from pandas_dp.release.text import COUNTED
 
 NOTHING = "nothing: more was put on record than this budget can count"
 SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has none"
+
+
+def spent_of(ledger: Ledger, name: str, unit: PrivacyUnit) -> Odometer:
+    """Say what is spent of a budget of a ledger, see `spent`."""
+    state = state_of(ledger, name)
+    rho = sum_of_rhos(ledger.entries(name)) if state.unbounded and not state.epsilon else None
+    return spent(ledger.rule(name), state, unit, rho)
 
 
 def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = None) -> Odometer:
@@ -50,20 +58,20 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
     return told_as(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
 
 
-def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str | None) -> str:
+def goes_on(ledger: Ledger, name: str, unit: PrivacyUnit) -> str:
     """The call that puts a frame on a budget that is open, with the terms that it has, and how much of it is spent."""
-    epsilon = proved(rule, state)[0]
-    known = "all" if epsilon is None else show(three_digits(epsilon, ROUND_CEILING))
+    budget, told = ledger.rule(name).budget, spent_of(ledger, name, unit)
+    epsilon = getattr(told, "period", told).epsilon
+    known = show(three_digits(Fraction(epsilon), ROUND_CEILING)) if epsilon.is_finite() else "all"
     where = f" in the {unit.period} that spent most" * bool(unit.period)
-    total = show(rule.budget.epsilon)
-    return f"{to_type(rule.budget, unit, name, path)}  # continues: {known} of {total} spent{where}"
+    return f"{to_type(budget, unit, name, ledger.path)}  # continues: {known} of {show(budget.epsilon)} spent{where}"
 
 
 def to_type(budget: Budget, unit: PrivacyUnit, name: str, path: str | None, **more: str) -> str:
     """The call that puts a frame on a budget with these terms."""
     whole = unit.rows
     plan = {show(price): count for price, count in budget.plan}
-    near, told = path and os.path.relpath(path), records.typed(unit)
+    near, said = path and os.path.relpath(path), records.typed(unit)
     terms: dict[str, str] = {
         "epsilon": show(budget.epsilon),
         "delta": show(budget.delta) if budget.delta else "",
@@ -72,7 +80,7 @@ def to_type(budget: Budget, unit: PrivacyUnit, name: str, path: str | None, **mo
         "max_groups": str(unit.groups) if unit.groups != whole else "",
         "max_rows_per_group": str(unit.rows_per_group) if unit.rows_per_group != whole else "",
         "neighbors": "" if unit.add_remove else "'replace_one'",
-        **{term: told[term] for term in ("period", "time", "zone") if term in told},
+        **{term: said[term] for term in ("period", "time", "zone") if term in said},
         "accountant": "" if plan or budget == Budget.of(budget.epsilon, budget.delta) else repr(budget.accountant),
         "delta_reserved": "" if budget.delta_reserved in (0, budget.delta / 10) else show(budget.delta_reserved),
         "plan": f"{{{', '.join(f'{price}: {count}' for price, count in plan.items())}}}" if plan else "",

@@ -59,7 +59,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
     rule, unit, state, entries = account.rule, account.unit, account.state, account.entries
     hidden, neighbours = contents.whose(unit)
     counted, why = contents.theorem(rule, unit)
-    spent, budget = odometer.spent(rule, state, unit), rule.budget
+    spent, budget = account.spent, rule.budget
     answers = list(account.answers.values())
     over = odometer.is_over(rule, state)
     return {

@@ -169,7 +169,7 @@ def session_text(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
 def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tuple[str, str]]:
     """What is spent and left, and where divergences are counted, by which sums."""
     rule, state = ledger.rule(name), state_of(ledger, name)
-    spent, _, used = odometer.spent(rule, state, unit).partition(COUNTED)
+    spent, _, used = odometer.spent_of(ledger, name, unit).partition(COUNTED)
     left, _, rest = odometer.left(rule, state, unit, last).partition(COUNTED)
     if last is not None and isinstance(rule, PureFilter) and not unit.period:  # the others say it in their own words
         more = odometer.more_calls(rule, state, last[1])
@@ -194,8 +194,7 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
     standing : str
         What else is to be said of the session, such as ``"closed"``; may be empty.
     """
-    rule, state = ledger.rule(name), state_of(ledger, name)
-    spent = odometer.spent(rule, state, unit)
+    rule, spent = ledger.rule(name), odometer.spent_of(ledger, name, unit)
     share = Fraction(getattr(spent, "period", spent).epsilon) / rule.budget.epsilon
     where = f" in the {unit.period} that spent most" * bool(unit.period)
     books = _books(ledger, name, unit, last)
@@ -251,10 +250,13 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
         Without matplotlib; the text says what to install.
     """
     ax = load_pyplot().subplots()[1] if ax is None else axes_of(ax, 1, ONE)[0]
-    charges = [entry.charge for entry in entries if entry.charge is not None]
-    every, state, total = len(charges) // MOST_POINTS + 1, State.zero(), float(rule.budget.epsilon)
+    charged = [(entry, entry.charge) for entry in entries if entry.charge is not None]
+    every, state, total = len(charged) // MOST_POINTS + 1, State.zero(), float(rule.budget.epsilon)
+    rho: Fraction | None = Fraction(0)  # of the prices, while each is one
     places, amounts, start, states = [0], [0.0], State.zero(), dict[int, State]()  # of periods that which spent most
-    for number, charge in enumerate(charges, 1):
+    for number, (entry, charge) in enumerate(charged, 1):
+        more = None if rho is None else odometer.sum_of_rhos([entry])
+        rho = None if rho is None or more is None else rho + more
         if charge.epsilon and not charge.renyi and not isinstance(rule, PureFilter):  # asked before a delta was added
             charge = rule.charge(PrivacyLoss.pure(charge.epsilon))
         if charge.periods is not None:
@@ -262,9 +264,9 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
             state = Most.of(start, states, 1)
         else:
             state = charged_state(rule, state, charge)
-        if number % every == 0 or number == len(charges):
+        if number % every == 0 or number == len(charged):
             places.append(number)
-            told = odometer.spent(rule, state, unit)
+            told = odometer.spent(rule, state, unit, rho)
             amounts.append(float(getattr(told, "period", told).epsilon))
     ax.step(places, amounts, where="post", label="spent")
     ax.axhline(total, linestyle="--", color=ax.xaxis.label.get_color(), linewidth=1, label="total")

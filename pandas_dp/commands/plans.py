@@ -51,12 +51,16 @@ from pandas_dp.queries import json_values
 from pandas_dp.queries.plan import MOST_QUERIES, plan
 from pandas_dp.queries.query import DEFAULTS, Query
 from pandas_dp.queries.texts import asked, read_query
-from pandas_dp.session import opening, periods
+from pandas_dp.session import advice, opening, periods
 from pandas_dp.session.session import PART, Session
 
 UNIT = ("unit", "max_rows", "max_groups", "max_rows_per_group")
 WHEN = ("period", "time", "zone")
 TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "neighbors", *UNIT, *WHEN)
+ROWS = (
+    "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have several "
+    "rows, open one that protects people, under another name where this one has answered: {line}"
+)
 EXAMPLE = 'name = "visits", epsilon = 3, unit = "patient_id", max_rows = 10'
 
 
@@ -132,6 +136,13 @@ class BudgetTerms:
         ArgumentValueError, LedgerError
         """
         ledger.open(self.name, self.budget, self.unit, check=partial(check_name, self.name))
+
+    def person_column(self, frame: pd.DataFrame, ledger: str | None) -> str | None:
+        """The column that says whose a row is, by its name, where a command opens a budget of single rows; None elsewhere."""
+        books = existing_ledger(ledger)
+        if self.unit.column is not None or (books is not None and books.budget(self.name) is not None):
+            return None
+        return advice.person_column(frame)
 
     def protect(self, frame: pd.DataFrame, schema: Schema, ledger: str, table: str, version: str | None) -> Session:
         """Protect a frame on this budget, which is opened where the ledger has none.

@@ -12,16 +12,18 @@ from typing import Any
 from pandas_dp.commands import csv_form, data_files
 from pandas_dp.commands.dry_run import rehearse, typed
 from pandas_dp.commands.exits import CODES, DONE, DRY, told
-from pandas_dp.commands.plans import UNIT, BudgetTerms, check_text, existing_ledger, refuse_in_code
+from pandas_dp.commands.plans import ROWS, UNIT, BudgetTerms, check_text, existing_ledger, refuse_in_code
 from pandas_dp.commands.stopping import finishing
 from pandas_dp.core.privacy import NeighboringRelation
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
 from pandas_dp.facts.progress import shown
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.json_values import read_decimal
 from pandas_dp.queries.texts import EXAMPLE, read_query
+from pandas_dp.session.registry import listed
+from pandas_dp.session.session import PART
 
 PRICES = ("epsilon", "delta", "rho", "within", "confidence")
 LINE = (
@@ -29,6 +31,7 @@ LINE = (
     "--total 3"
 )
 SCHEMA = "--schema schema.toml, a file with the lines [{}] and"
+PEOPLE = "--unit {column} --max-rows 10"
 TEXT = "ask one question of a table in a file"
 # what errors name as the line to type: a price, and the terms of a budget
 PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
@@ -91,7 +94,9 @@ def run(options: argparse.Namespace) -> int:
     """Carry it out; see `exits` for the codes."""
     if not (options.ledger and options.name):
         whole = shlex.join(["pandas-dp", *options.typed, *_missing(options)])
-        raise ArgumentTypeError(f"a budget lives in a ledger, or every call would have a fresh one: {whole}")
+        own = f" (where somebody can own several rows, also {PEOPLE.format(column='patient_id')})"
+        new = options.unit is None and existing_ledger(options.ledger) is None
+        raise ArgumentTypeError(f"a budget lives in a ledger, or every call would have a fresh one{own * new}: {whole}")
     price = {name: _number(getattr(options, name), name) for name in PRICES if getattr(options, name) is not None}
     query = read_query(options.ask, price)
     refuse_in_code(query)
@@ -105,6 +110,11 @@ def run(options: argparse.Namespace) -> int:
 
     with data_files.dtypes_told(options.data, SCHEMA):
         seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows)
+    if person := terms.person_column(empty, options.ledger):
+        told(
+            ROWS.format(column=person, line=f"--total {options.total} {PEOPLE.format(column=shlex.quote(person))}"),
+            DONE,
+        )
     if options.dry_run:
         print(in_shell(repr(seen.questions[0].preview)))
         return DONE if seen.paid else DRY
@@ -192,8 +202,11 @@ def _terms(options: argparse.Namespace) -> BudgetTerms:
     ledger = existing_ledger(options.ledger)
     known = None if ledger is None else BudgetTerms.recorded(ledger, options.name)
     if known is None:
+        names = [] if ledger is None else [name for name in ledger.heads() if PART not in name]
+        close = did_you_mean(options.name, names)
+        held = f"it has {listed(names)}{f'{close} Or ' if close else '; or '}" if names else ""
         raise ArgumentTypeError(
-            f"the ledger knows no budget {options.name!r} yet; open it with its total: --total 3, and where somebody can own "
-            "several rows --unit patient_id --max-rows 10"
+            f"the ledger knows no budget {options.name!r} yet; {held}open it with its total: --total 3, and where somebody can "
+            f"own several rows {PEOPLE.format(column='patient_id')}"
         )
     return known

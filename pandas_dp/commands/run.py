@@ -20,7 +20,7 @@ from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, told
 from pandas_dp.commands.ledger import UNANSWERED, extend, unanswered
 from pandas_dp.commands.one_job import one_job
-from pandas_dp.commands.plans import BudgetTerms, PipelinePlan, check_text
+from pandas_dp.commands.plans import ROWS, BudgetTerms, PipelinePlan, check_text
 from pandas_dp.commands.stopping import finishing
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
 from pandas_dp.facts.periods import EXAMPLES, Periods
@@ -87,6 +87,8 @@ def run(options: argparse.Namespace) -> int:
     _check_period(terms, options.period)
     with data_files.dtypes_told(options.data, "[schema.{}] and below it"):
         seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period)
+    if person := terms.person_column(empty, options.ledger):
+        told(ROWS.format(column=person, line=f'unit = "{person}" and max_rows = 10 in [budget]'), DONE)
     if options.dry_run:
         print("\n".join(seen.lines()))
         return DONE if seen.paid else DRY

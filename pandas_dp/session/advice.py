@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import pandas as pd
 
-from pandas_dp.books.amounts import state_of
 from pandas_dp.books.odometer import goes_on, to_type
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import LedgerError
@@ -43,9 +42,9 @@ NAMES = ("other", "second", "third", "fourth", "fifth")
 MOST_LINES = 3  # budgets of which a refusal shows the line
 
 
-def is_person(column: object) -> bool:
-    """Whether the name of a column, which is public, is one that says whose a row is."""
-    return isinstance(column, str) and PERSON.fullmatch(column) is not None
+def person_column(frame: pd.DataFrame) -> str | None:
+    """The first column whose name, which is public, says whose a row is."""
+    return next((name for name in frame.columns if isinstance(name, str) and PERSON.fullmatch(name)), None)
 
 
 def another(ledger: Ledger) -> str:
@@ -85,8 +84,8 @@ def on_record(folder: str, name: str) -> list[str]:
 def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
     """The lines that go on with budgets of a ledger, of many the latest."""
     whole = [name for name in names if PART not in name][-MOST_LINES:]
-    found = [(name, ledger.rule(name), state_of(ledger, name), ledger.budget(name)) for name in whole]
-    return [goes_on(rule, state, terms[1], name, ledger.path) for name, rule, state, terms in found if terms]
+    found = [(name, ledger.budget(name)) for name in whole]
+    return [goes_on(ledger, name, terms[1]) for name, terms in found if terms]
 
 
 @contextmanager

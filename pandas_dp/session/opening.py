@@ -120,7 +120,7 @@ def protect(
         lost = replaced and frames.are_others(session, frame)
         session._settle(unit, replaced=line)
         other = _taken_on(frame, session, lineage, reason, content)
-        person = None if unit.column is not None else next(filter(advice.is_person, frame.columns), None)
+        person = None if unit.column is not None else advice.person_column(frame)
         person = None if (opened.path, name) in _told else person
         if person is not None:
             _told.add((opened.path, name))

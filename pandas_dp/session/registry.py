@@ -265,8 +265,7 @@ def unverified() -> UnverifiedFrameError:
     for session in list(_sessions.values()):
         if not (session._closed or session._implicit or session._whole is not None):
             with suppress(ForkedSessionError, LedgerError):
-                state, path = session._state, session._ledger.path
-                lines.append(goes_on(session._rule, state, session.unit, session.name, path))
+                lines.append(goes_on(session._ledger, session.name, session.unit))
     before = "with what was answered before; " if implicits else ""
     first = f"{first_total(sum(_spent(), Fraction(0)))}  # {before}{TERMS.removeprefix(', with ')}"
     return UnverifiedFrameError(lines=lines[-MOST_LINES:] or [first])

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 implicits: dict[str, Session] = {}
 LEAST_TOTAL = 3  # what the documentation opens a budget with
 TERMS = ", with unit= and max_rows= where somebody may have several rows, with delta= where keys are to be found"
-ROUNDING = Fraction(1, 2**30)  # more than a charge is rounded up
 closed: list[Session] = []  # since one was opened last
 
 
@@ -350,18 +349,7 @@ class Session:
     @property
     def spent(self) -> Odometer:
         """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
-        state = self._state
-        rho = self._rho() if state.unbounded and not state.epsilon else None
-        return odometer.spent(self._ledger.rule(self.name), state, self.unit, rho)
-
-    def _rho(self) -> Fraction | None:
-        """The sum of all prices, where each was a rho: what was answered is as private as that says."""
-        charged = [entry for entry in self._ledger.entries(self.name) if entry.charge is not None]
-        prices = [entry.price for entry in charged]
-        if not all(entry.kind == "query" and entry.price.startswith("rho=") for entry in charged):
-            return None
-        total = sum((Fraction(price.partition(",")[0].removeprefix("rho=")) for price in prices), Fraction(0))
-        return total * (1 + ROUNDING)
+        return odometer.spent_of(self._ledger, self.name, self.unit)
 
     @property
     def left(self) -> Odometer:

@@ -103,8 +103,20 @@ def test_a_session_says_what_it_promises_and_to_whom():
     assert session.spent.epsilon == session.spent.delta == 0
     df.dp(rho=0.001).count()
     assert 0.1 < session.spent.epsilon < 0.25  # of rhos alone the order that proves most is taken
+    assert_one_number(session)
     assert session.spent.delta < Decimal("1e-6")
     assert session.spent.epsilon + session.left.epsilon <= 3  # what is left is counted at the order of the budget
+
+
+def assert_one_number(session):
+    told = session.spent.partition(";")[0]
+    assert told + " of 3" in repr(session)
+    assert told + " of 3" in session._repr_html_()
+    assert f"{told}; counted" in session.report()
+    line, _ = session.plot().get_lines()
+    assert line.get_ydata()[-1] == pytest.approx(float(session.spent.epsilon))
+    line = odometer.goes_on(session._ledger, session.name, session.unit)
+    assert line.endswith(f"{told.removeprefix('epsilon=')} of 3 spent")
 
 
 def test_an_amount_is_its_text_and_survives_copies():

@@ -255,9 +255,9 @@ USUAL = {"--epsilon": "0.5", "--ledger": "visits.dpledger", "--name": "visits", 
 QUESTION, OPTIONS = r"([\w]+\(.*\))", r"(--[a-z-]+[ =][^;,]+?)"
 ADVISED = {  # a question, options beside the usual ones, and where the refusal says what to type
     "no price": ("count()", {"--epsilon": None}, f"a price: {OPTIONS}$"),
-    "no name": ("count()", {"--name": None}, "fresh one: pandas-dp query (.*)$"),
-    "no ledger": ("count()", {"--ledger": None}, "fresh one: pandas-dp query (.*)$"),
-    "no budget": ("count()", dict.fromkeys(USUAL), "fresh one: pandas-dp query (.*)$"),
+    "no name": ("count()", {"--name": None}, r"fresh one(?: \(.*10\))?: pandas-dp query (.*)$"),
+    "no ledger": ("count()", {"--ledger": None}, r"fresh one(?: \(.*10\))?: pandas-dp query (.*)$"),
+    "no budget": ("count()", dict.fromkeys(USUAL), r"fresh one(?: \(.*10\))?: pandas-dp query (.*)$"),
     "no total": ("count()", {"--total": None, "--total-delta": None}, f"its total: {OPTIONS}, and"),
     "two questions": ("count().mean('age')", {}, f": {QUESTION}$"),
     "two prices": ("count()", {"--within": "5"}, f": {OPTIONS}$"),
@@ -306,7 +306,9 @@ def test_what_is_advised_can_be_typed(case, tmp_path, monkeypatch, capsys):
         whole += [f"{name}={value}" for name, value in given.items()]
     with pytest.raises(SystemExit) as end:
         main(["query", *whole])
-    assert (end.value.code, capsys.readouterr().err) == (0, "")
+    err = capsys.readouterr().err
+    assert end.value.code == 0
+    assert err == "" or ("--unit" not in given and err.startswith("pandas-dp: this budget protects single rows"))
 
 
 @pytest.mark.parametrize("question", ["__class__()", "count().__init__('x')", "_put()"])
@@ -351,3 +353,33 @@ def test_a_question_that_is_told_to_end_is_answered(ask):
     assert (done.returncode, done.stderr) == (0, "")
     assert re.match(r"\d+ ± 24 \(95 %\), epsilon 0\.5\n", done.stdout)
     assert spent(ask.path / "books") == Fraction(1, 2)
+
+
+def asked(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main(["query", "visits.parquet", "count()", "--epsilon", "0.5", "--ledger", "books", *arguments])
+    return end.value.code, capsys.readouterr().err
+
+
+def test_a_new_budget_of_single_rows_is_told_where_rows_seem_to_be_of_people(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    visits().rename(columns={"pid": "patient_id"}).to_parquet("visits.parquet")
+    new = "--name", "a", "--total", "3"
+    for more in (["--dry-run"], []):
+        code, err = asked(capsys, *new, *more)
+        assert code == 0
+        assert "column 'patient_id' looks like a person identifier" in err
+        assert err.endswith(": --total 3 --unit patient_id --max-rows 10\n")
+    assert "person" not in asked(capsys, "--name", "a")[1]  # once
+    assert asked(capsys, "--name", "b", "--total", "3", "--unit", "patient_id", "--max-rows", "10") == (0, "")
+
+
+def test_a_misspelt_budget_is_told_by_those_that_there_are(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    visits().to_parquet("visits.parquet")
+    missing = "pandas-dp: the ledger knows no budget {!r} yet; {}open it with its total: --total 3, and"
+    assert asked(capsys, "--name", "visit")[1].startswith(missing.format("visit", ""))
+    assert asked(capsys, "--name", "visits", "--total", "3") == (0, "")
+    close = "it has 'visits'; did you mean 'visits'? Or "
+    assert asked(capsys, "--name", "visit")[1].startswith(missing.format("visit", close))
+    assert asked(capsys, "--name", "other")[1].startswith(missing.format("other", "it has 'visits'; or "))

@@ -14,8 +14,8 @@ from support.frames import fresh, people, protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.books.amounts import ROUNDING
 from pandas_dp.books.odometer import zcdp_epsilon
-from pandas_dp.session.session import ROUNDING
 
 RHOS = [Fraction("1e-4"), Fraction("0.01"), Fraction("0.5"), Fraction(3), Fraction(40)]
 DELTAS = [Fraction("9e-11"), Fraction("9e-7"), Fraction("0.01")]
