@@ -141,6 +141,11 @@ def test_draws_of_other_rows_are_not_averaged():
     answer = df.dp(epsilon=1).count()
     mean = df.dp(epsilon=1).refine(answer)
     assert mean.query.averages == ((answer._provenance.entry, Price(F(1))),)
+    df.dp(epsilon=2).sum("age", bounds=(0, 100))
+    df.dp.protect(epsilon=50, delta=1e-6, name=df.dp.session.name, schema={"age": {"nulls": 50}})
+    answer = df.dp(epsilon=1).sum("age", bounds=(0, 100))
+    mean = df.dp(epsilon=1).refine(answer)
+    assert mean.query.averages == ((answer._provenance.entry, Price(F(1))),)
 
 
 def test_before_a_total_is_named_it_is_drawn_anew(monkeypatch):
