@@ -39,10 +39,11 @@ class Drawn(NamedTuple):
     """How an entry was asked, and the table whose rows this process held when it drew it, and since; None: it did not.
 
     `terms` is the key that the question had by itself, at its price: it names the rules for missing values, what was public of
-    the rows and their steps.
+    the rows and their steps. `content` is that of these rows, None where their name does not say which they were.
     """
 
     table: weakref.ref[Table] | None
+    content: str | None
     query: AskedQuery
     columns: tuple[str, ...]
     request: gate.Request
@@ -87,7 +88,8 @@ def remember(
     held = weakref.ref(table) if given.paid and table.scan is None else None
     # without what holds rows: a table that is let go of goes
     noisy = given.transcript[0] if len(given.transcript) == 1 else None
-    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms, noisy)
+    asked = replace(request, view=_gone, told=None)
+    drawn[given.sequence] = Drawn(held, _content(table, given.paid), query, columns, asked, terms, noisy)
     for old in list(drawn)[:-MOST_DRAWN]:
         drawn.pop(old, None)
     numbers = 0
@@ -95,6 +97,11 @@ def remember(
         numbers += len(one.noisy or ())
         if numbers > MOST_NUMBERS and entry != given.sequence:
             drawn[entry] = one._replace(noisy=None)
+
+
+def _content(table: Table, paid: bool) -> str | None:
+    """That of the rows of a draw; None of a stored one, where the table's name does not say which rows it had then."""
+    return table.content if paid or table.content == table.token else None
 
 
 def _gone() -> View:
@@ -217,6 +224,9 @@ def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> M
         offer = Price(least_epsilon(lambda e: MeanNoise.of([*noises, noise_at(e)]).half_width(level) <= most))
     key = f"{base.request.key} and once more at {offer}"
     found = session._ledger.stored(session.name, key)
+    last = session._drawn.get(found[0]) if found is not None else None
+    if base.content != (_content(table, found is None) if last is None else last.content):
+        raise LedgerError(OTHER_ROWS)  # as of a table that grew: a mean would be of neither's rows
     terms = _terms(base, table, offer)
     look = asked.look(terms)
     others = [one for one in known if found is None or one.entry < found[0]]
@@ -247,7 +257,7 @@ def _others(base: Drawn, table: Table) -> list[Other]:
     refined = {entry for one in drawn.values() for entry in one.query.refines}
     found = []
     for entry, one in drawn.items():
-        same = (one.query.steps, one.query.groups) == (asked.steps, asked.groups)
+        same = (one.content, one.query.steps, one.query.groups) == (base.content, asked.steps, asked.groups)
         if entry in refined or not same or repr(one.query.aggregate) != repr(asked.aggregate):
             continue
         known = _summed(one)

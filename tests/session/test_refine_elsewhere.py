@@ -141,6 +141,11 @@ def test_draws_of_other_rows_are_not_averaged():
     answer = df.dp(epsilon=1).count()
     mean = df.dp(epsilon=1).refine(answer)
     assert mean.query.averages == ((answer._provenance.entry, Price(F(1))),)
+    df.dp(epsilon=2).sum("age", bounds=(0, 100))
+    df.dp.protect(epsilon=50, delta=1e-6, name=df.dp.session.name, schema={"age": {"nulls": 50}})
+    answer = df.dp(epsilon=1).sum("age", bounds=(0, 100))
+    mean = df.dp(epsilon=1).refine(answer)
+    assert mean.query.averages == ((answer._provenance.entry, Price(F(1))),)
 
 
 def test_before_a_total_is_named_it_is_drawn_anew(monkeypatch):
@@ -247,3 +252,50 @@ def test_a_mean_draws_nothing_and_lifts_nobody():
     assert noise.lifting(3, 64) == 1
     with pytest.raises(TypeError):
         noise.draw(None)
+
+
+def visits(rows: int) -> pd.DataFrame:
+    """A table to which a later night adds rows."""
+    return pd.DataFrame({"at": pd.to_datetime(["2026-11-28"] * rows), "age": 1})
+
+
+@pytest.mark.parametrize("terms", [{}, {"delta": 1e-6}], ids=["pure", "hybrid"])
+def test_a_table_that_grew_is_not_the_one_it_was_drawn_from(terms, tmp_path):
+    """A mean of draws of both would be near what neither holds, and its interval a false one."""
+    path, day = tmp_path / "v.dpledger", "2026-11-28"
+    said = {"epsilon": 20, "period": "D", "time": "at", "table": "visits", "name": "v", "ledger": path, **terms}
+    first, later = visits(100), visits(300)
+    session = first.dp.protect(**said)
+    later.dp.protect(session=session, table="visits")
+    rough = first.dp.period(day).dp(epsilon=2).count()
+    stored = later.dp.period(day).dp(epsilon=2).count()
+    assert stored == rough
+    for answer in (rough, stored):
+        with pytest.raises(LedgerError, match="from the rows it was drawn from"):
+            later.dp.period(day).dp(epsilon=2).refine(answer)
+    fresh_one = later.dp.period(day).dp(epsilon=2, fresh=True).count()
+    mean = later.dp.period(day).dp(epsilon=3).refine(fresh_one)
+    assert 280 < mean < 320
+    with pytest.raises(LedgerError):  # what is stored at this price is of the rows that came later
+        first.dp.period(day).dp(epsilon=3).refine(rough)
+    spent = session.spent.epsilon
+    assert spent == 2 + 2 + 3
+    session._ledger.close()
+    again = visits(300)
+    session = again.dp.protect(**said)
+    rough = again.dp.period(day).dp(epsilon=2).count()  # the latest draw, of rows that this process has not held
+    with pytest.raises(LedgerError, match="from the rows it was drawn from"):
+        again.dp.period(day).dp(epsilon=4).refine(rough)
+    assert session.spent.epsilon == spent
+    session._ledger.close()
+
+
+def test_a_job_on_a_table_that_grows_gets_its_refined_answers_again(tmp_path):
+    path, day, known = tmp_path / "v.dpledger", "2026-11-28", []
+    for _ in range(2):
+        df = visits(100)
+        df.dp.protect(epsilon=20, delta=1e-6, period="D", time="at", table="visits", name="v", ledger=path)
+        rough = df.dp.period(day).dp(epsilon=1).count()
+        known.append((rough, df.dp.period(day).dp(epsilon=2).refine(rough), df.dp.session.spent.epsilon))
+        df.dp.session._ledger.close()
+    assert known[0] == known[1]
