@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
     """How an entry was asked, and the table whose rows this process held when it drew it, and since; None: it did not.
 
     `terms` is the key that the question had by itself, at its price: it names the rules for missing values, what was public of
-    the rows and their steps.
+    the rows and their steps. `content` names the rows, see `content_of`.
     """
 
     table: weakref.ref[Table] | None
@@ -48,6 +48,7 @@ class Drawn(NamedTuple):
     request: gate.Request
     terms: str | None
     noisy: list[int] | None  # what was drawn in its one look
+    content: str
 
 
 class Other(NamedTuple):
@@ -87,7 +88,8 @@ def remember(
     held = weakref.ref(table) if given.paid and table.scan is None else None
     # without what holds rows: a table that is let go of goes
     noisy = given.transcript[0] if len(given.transcript) == 1 else None
-    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms, noisy)
+    content = content_of(drawn, given, table)
+    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms, noisy, content)
     for old in list(drawn)[:-MOST_DRAWN]:
         drawn.pop(old, None)
     numbers = 0
@@ -95,6 +97,17 @@ def remember(
         numbers += len(one.noisy or ())
         if numbers > MOST_NUMBERS and entry != given.sequence:
             drawn[entry] = one._replace(noisy=None)
+
+
+def content_of(drawn: dict[int, Drawn], given: gate.Given, table: Table) -> str:
+    """The name of the rows that an answer was drawn from.
+
+    Where a table grows a stored answer may be about rows before: those that this process knows, or of its entry alone.
+    """
+    if given.paid or not table.grows:
+        return table.content
+    known = drawn.get(given.sequence)
+    return f"entry {given.sequence}" if known is None else known.content
 
 
 def _gone() -> View:
@@ -125,9 +138,10 @@ def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
     key = f"{base.request.key} refined"
     with opening():  # which holds back whoever states other public facts: both requests are of the same ones
         same = table.request(base.query, base.columns, fresh=False).key == base.terms
+        now = not table.grows or base.content == table.content
         kept = session._ledger.stored(session.name, key) is not None
         why = None if kept else _anew(base, table, offer)
-        if not same:
+        if not same or not (now or kept):
             raise LedgerError(OTHER_ROWS)
         made = _averaged(base, table, offer, why) if why is not None else _refined(entry, key, base, table, offer)
     if made is None:
@@ -248,6 +262,7 @@ def _others(base: Drawn, table: Table) -> list[Other]:
     found = []
     for entry, one in drawn.items():
         same = (one.query.steps, one.query.groups) == (asked.steps, asked.groups)
+        same = same and (not table.grows or one.content == base.content)
         if entry in refined or not same or repr(one.query.aggregate) != repr(asked.aggregate):
             continue
         known = _summed(one)
