@@ -107,7 +107,7 @@ def test_a_file_that_is_named_twice_is_refused(tmp_path, form, pattern):
     halves(tmp_path / "2026" / "05", form)
     if not pattern:
         (tmp_path / f"latest.{form}").symlink_to(tmp_path / "2026" / "05" / f"1.{form}")
-    with pytest.raises(DataFileError, match="named twice, so that its rows would count twice.*nothing was charged"):
+    with pytest.raises(DataFileError, match=r"named twice, so that its rows would count twice.*nothing was charged"):
         data_files.empty_frame(f"{tmp_path}{pattern}", NOTHING)
     (tmp_path / f"latest.{form}").unlink(missing_ok=True)
     assert not data_files.empty_frame(f"{tmp_path}/**/*.{form}", NOTHING).columns.empty
