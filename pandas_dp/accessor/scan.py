@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -175,7 +176,7 @@ def _opened(path: Any) -> Files:
     try:
         fragments = _fragments(path) if given else [_fragment(form, here, name) for name in files_of(path)]
         paths = tuple(fragment.path for fragment in fragments)
-        if len({(status.st_dev, status.st_ino) for status in map(os.stat, paths)}) < len(paths):
+        if twice(paths):
             raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
         stamps = tuple(map(stamp, paths))
     except OSError:
@@ -278,6 +279,16 @@ def files_of(path: Any) -> list[str]:
             raise ArgumentValueError(f"path: there is no file {os.fspath(one)!r} on this machine: {LINE}")
         files += found
     return files
+
+
+def twice(paths: Sequence[str]) -> bool:
+    """Whether a file is among these under two names, as links and ``visits/**`` give them: a row of it would be several.
+
+    Raises
+    ------
+    OSError
+    """
+    return len({(status.st_dev, status.st_ino) for status in map(os.stat, paths)}) < len(paths)
 
 
 def _below(folder: str) -> list[str]:

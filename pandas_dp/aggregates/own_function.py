@@ -96,9 +96,13 @@ class OwnFunction(SingleLook):
         return least_noised(half_width, wanted, terms)
 
     def assumed(self, terms: Terms) -> str:
-        """The user's word; where rows are replaced a step may also filter the new ones, or only the old ones."""
+        """The user's word; where rows are replaced a step may also filter the new ones, or only the old ones.
+
+        With periods it is about a pair: what a unit does in one of two days may move a result by more than the whole unit does.
+        """
         unit = terms.unit
         who, other = ("row", "changed") if unit.column is None else (repr(unit.column), "with other rows")
+        who += f" in one {unit.period}" * bool(unit.period and unit.column)
         how = "more or fewer" if unit.add_remove else f"more, fewer or {other}"
         norm = f" in L{self.norm} norm" if len(self.names) > 1 else ""
         return f"one {who} {how} moves what the function returns by at most {show(self.sensitivity)}{norm}"

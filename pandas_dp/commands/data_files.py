@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.accessor.scan import LINE, files_of, scan_parquet
+from pandas_dp.accessor.scan import LINE, files_of, scan_parquet, twice
 from pandas_dp.commands.csv_form import PLAIN, CsvForm
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
 from pandas_dp.facts.kinds import kind_of
@@ -120,6 +120,7 @@ def _found(path: str) -> tuple[str, list[str]]:
     """The format of the files that a path stands for, and which they are."""
     try:
         files = files_of(path)
+        again = twice(files)
     except (ArgumentTypeError, ArgumentValueError):
         raise DataFileError(f"there is no data file {path}") from None
     except OSError:
@@ -130,6 +131,10 @@ def _found(path: str) -> tuple[str, list[str]]:
     if len(forms) > 1 or (len(files) > 1 and forms == {"feather"}):
         raise ArgumentValueError(
             "several files are read together where all are Parquet, or all are CSV: 'visits/*.parquet'"
+        )
+    if again:
+        raise DataFileError(
+            f"a file of {path} is named twice, so that its rows would count twice: 'visits/**/*.csv'; nothing was charged"
         )
     return forms.pop(), files
 

@@ -43,8 +43,9 @@ class OwnQuestions(PreparedFrame):
             of ``sample_and_aggregate`` is.
         sensitivity : number
             Your word that one unit more or fewer (under replace_one also one whose rows are others) moves what the function
-            returns by at most this much, whatever the tables are. Where it may fail, that holds for the 0 as well. Nothing
-            checks it: the answer and the certificate say so in ``assumes``.
+            returns by at most this much, whatever the tables are. In a budget for each period it is about what a unit does in
+            one of them: of several that are asked its other rows stay. Where the function may fail, your word holds for the 0
+            as well. Nothing checks it: the answer and the certificate say so in ``assumes``.
         names : list of str, optional
             Of several numbers, at most 1,000: the function returns a dict or Series with these names, or as many numbers in
             their order. Where it returns anything else all count as 0.

@@ -28,6 +28,7 @@ NO_MEAN = (
     "only sums and counts of rows with noise on top are refined, not choices, quantiles, found keys or answers of several "
     "looks: a better pick tells more than the price between. Ask again at the whole price: df.dp(epsilon=1, fresh=True)"
 )
+UNKNOWN = "rows of entry "  # begins the content of an answer that another process gave of a table that grows
 ANEW = "drawn anew and not refined:"
 OTHER_ROWS = (
     "an answer is refined from the rows it was drawn from: by the same question, for the same frame or one of the same table= "
@@ -39,16 +40,16 @@ class Drawn(NamedTuple):
     """How an entry was asked, and the table whose rows this process held when it drew it, and since; None: it did not.
 
     `terms` is the key that the question had by itself, at its price: it names the rules for missing values, what was public of
-    the rows and their steps. `content` is that of these rows, None where their name does not say which they were.
+    the rows and their steps. `content` names the rows, see `content_of`.
     """
 
     table: weakref.ref[Table] | None
-    content: str | None
     query: AskedQuery
     columns: tuple[str, ...]
     request: gate.Request
     terms: str | None
     noisy: list[int] | None  # what was drawn in its one look
+    content: str
 
 
 class Other(NamedTuple):
@@ -88,8 +89,8 @@ def remember(
     held = weakref.ref(table) if given.paid and table.scan is None else None
     # without what holds rows: a table that is let go of goes
     noisy = given.transcript[0] if len(given.transcript) == 1 else None
-    asked = replace(request, view=_gone, told=None)
-    drawn[given.sequence] = Drawn(held, _content(table, given.paid), query, columns, asked, terms, noisy)
+    content = content_of(drawn, given, table)
+    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms, noisy, content)
     for old in list(drawn)[:-MOST_DRAWN]:
         drawn.pop(old, None)
     numbers = 0
@@ -99,9 +100,15 @@ def remember(
             drawn[entry] = one._replace(noisy=None)
 
 
-def _content(table: Table, paid: bool) -> str | None:
-    """That of the rows of a draw; None of a stored one, where the table's name does not say which rows it had then."""
-    return table.content if paid or table.content == table.token else None
+def content_of(drawn: dict[int, Drawn], given: gate.Given, table: Table) -> str:
+    """The name of the rows that an answer was drawn from.
+
+    Where a table grows a stored answer may be about rows before: those that this process knows, or of its entry alone.
+    """
+    if given.paid or not table.grows:
+        return table.content
+    known = drawn.get(given.sequence)
+    return f"{UNKNOWN}{given.sequence}" if known is None else known.content
 
 
 def _gone() -> View:
@@ -134,7 +141,7 @@ def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
         same = table.request(base.query, base.columns, fresh=False).key == base.terms
         kept = session._ledger.stored(session.name, key) is not None
         why = None if kept else _anew(base, table, offer)
-        if not same:
+        if not same or (why is None and not kept and not _same_rows(base, table, None)):
             raise LedgerError(OTHER_ROWS)
         made = _averaged(base, table, offer, why) if why is not None else _refined(entry, key, base, table, offer)
     if made is None:
@@ -224,8 +231,7 @@ def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> M
         offer = Price(least_epsilon(lambda e: MeanNoise.of([*noises, noise_at(e)]).half_width(level) <= most))
     key = f"{base.request.key} and once more at {offer}"
     found = session._ledger.stored(session.name, key)
-    last = session._drawn.get(found[0]) if found is not None else None
-    if base.content != (_content(table, found is None) if last is None else last.content):
+    if not _same_rows(base, table, None if found is None else found[0]):
         raise LedgerError(OTHER_ROWS)  # as of a table that grew: a mean would be of neither's rows
     terms = _terms(base, table, offer)
     look = asked.look(terms)
@@ -251,13 +257,27 @@ def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> M
     return Made(replace(request, key=key, recipe=steps), query, request.key)
 
 
+def _same_rows(base: Drawn, table: Table, entry: int | None) -> bool:
+    """Whether an entry, or a draw that is yet to come, is of the rows of a base.
+
+    Of a table that grows and two entries of earlier processes that is not known; the later one was refined from the other.
+    """
+    if not table.grows:
+        return True
+    last = None if entry is None else table.session._drawn.get(entry)
+    if entry is not None and last is None:
+        return base.content.startswith(UNKNOWN)
+    return base.content == (table.content if last is None else last.content)
+
+
 def _others(base: Drawn, table: Table) -> list[Other]:
     """Draws of the question of a base, of the same rows by the same rules: the last of each chain, and all single ones."""
     asked, drawn = base.query, table.session._drawn
     refined = {entry for one in drawn.values() for entry in one.query.refines}
     found = []
     for entry, one in drawn.items():
-        same = (one.content, one.query.steps, one.query.groups) == (base.content, asked.steps, asked.groups)
+        same = (one.query.steps, one.query.groups) == (asked.steps, asked.groups)
+        same = same and (not table.grows or one.content == base.content)
         if entry in refined or not same or repr(one.query.aggregate) != repr(asked.aggregate):
             continue
         known = _summed(one)

@@ -305,9 +305,11 @@ class Session:
             given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
+        content = refining.content_of(self._drawn, given, table)
         refining.remember(self._drawn, given, table, query, columns, request, terms)
         if request.periods is not None:
-            table = replace(table, notes=(*table.notes, *periods.notes(self._ledger, self.name, table, given)))
+            notes = *table.notes, *periods.notes(self._ledger, self.name, table, given)
+            table = replace(table, notes=notes, content=content)
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release

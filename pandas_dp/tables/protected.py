@@ -136,6 +136,11 @@ class Table:
         said = self.session.unit.periods
         return None if said is None else Periods.from_text(said)
 
+    @property
+    def grows(self) -> bool:
+        """Whether `token` says which stored answer comes back, and nothing of the rows that it was drawn from."""
+        return self.session.unit.periods is not None and self.token != self.content
+
     def span(self, steps: tuple[Any, ...]) -> tuple[int, int] | None:
         """The first and the last period whose rows are left after all steps: those that pay a question about them.
 

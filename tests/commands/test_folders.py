@@ -99,6 +99,20 @@ def test_files_that_are_no_one_table_are_refused(tmp_path, job):
         data_files.empty_frame(folder, NOTHING)
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("pattern", ["", "/**", "/**/*"])
+def test_a_file_that_is_named_twice_is_refused(tmp_path, form, pattern):
+    """Each row would count as often as its file is found: two charges of one."""
+    (tmp_path / "2026" / "05").mkdir(parents=True)
+    halves(tmp_path / "2026" / "05", form)
+    if not pattern:
+        (tmp_path / f"latest.{form}").symlink_to(tmp_path / "2026" / "05" / f"1.{form}")
+    with pytest.raises(DataFileError, match=r"named twice, so that its rows would count twice.*nothing was charged"):
+        data_files.empty_frame(f"{tmp_path}{pattern}", NOTHING)
+    (tmp_path / f"latest.{form}").unlink(missing_ok=True)
+    assert not data_files.empty_frame(f"{tmp_path}/**/*.{form}", NOTHING).columns.empty
+
+
 def test_answers_do_not_go_into_the_data(job):
     halves(job.data, "parquet")
     for out in ("visits", "visits/out"):

@@ -207,6 +207,21 @@ def test_what_is_assumed_stands_on_the_answer_its_text_and_the_certificate(tmp_p
     assert words in told
 
 
+def test_with_periods_the_word_is_about_a_pair_of_a_unit_and_a_period():
+    """One unit more or fewer moves `single` by 1, and what one does on one of its two days by 2: the noise has to hide that."""
+    df = pd.DataFrame({"at": pd.to_datetime(["2026-11-23", "2026-11-24"] * 50), "pid": np.arange(100) // 2})
+
+    def single(d):
+        days = d.groupby("pid")["at"].nunique()
+        return int((days == 1).sum()) - int((days == 2).sum())
+
+    df.dp.protect(epsilon=2, unit="pid", max_rows=2, period="D", time="at", name="a pair's word")
+    asked = df.dp.period("2026-11-23", "2026-11-24")
+    words = "one 'pid' in one day more or fewer moves what the function returns by at most 2"
+    assert asked.dp(epsilon=1).release(single, sensitivity=2).assumes == words
+    assert words in " ".join(str(asked.dp.preview(epsilon=1).release(single, sensitivity=2)).split())
+
+
 # ------------------------------------------------------------------------------------------------------------- refusals
 SPELT = r"release\(rows, sensitivity=1\)"
 REFUSED = {

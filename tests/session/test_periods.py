@@ -399,6 +399,37 @@ def test_a_refinement_pays_the_difference_in_each_period():
     assert str(session.left.period(MON)) == str(session.left.period(TUE)) == "epsilon=0.25"
 
 
+def grown(name, **terms):
+    """A session, a night of a table that grew from 100 rows to 500, and how many it has of each cost: asked before it did."""
+    frames = [visits(*((f"{MON} 10:00", who, 0.0) for who in range(many))) for many in (100, 500)]
+    session = protect(frames[0], name, epsilon=500, table="visits", **terms)
+
+    def costs(frame, **options):
+        return frame.dp.period(MON).dp(epsilon=50, **options).value_counts("cost", keys=[0.0, 1.0])
+
+    costs(frames[0])
+    frames[1].dp.protect(session=session, table="visits")
+    stored, now = costs(frames[1]), costs(frames[1], fresh=True)
+    assert (stored.tolist(), now.tolist()) == ([100, 0], [500, 0])
+    return session, frames[1].dp.period(MON), stored, now
+
+
+def test_answers_from_before_a_table_grew_are_not_averaged_with_those_since():
+    session, night, stored, now = grown("grown units")
+    with pytest.raises(LedgerError, match="from the rows it was drawn from"):
+        night.dp(epsilon=50).refine(stored)
+    assert night.dp(epsilon=50).refine(now).tolist() == [500, 0]
+    assert str(session.left.period(MON)) == "epsilon=350"
+
+
+def test_answers_from_before_a_table_grew_are_not_reconciled_with_those_since():
+    _, night, stored, now = grown("grown rows", unit=None, max_rows=None)
+    new = night.dp(epsilon=60).count()
+    with pytest.raises(ArgumentTypeError, match="not about the same rows"):
+        pandas_dp.reconcile([stored, new], complete=["cost"])
+    assert pandas_dp.reconcile([now, new], complete=["cost"])[0].round().tolist() == [500, 0]
+
+
 def test_files_are_read_for_the_nights_alone(tmp_path, drawn):
     for day in range(3):
         visits(*((f"2026-11-{23 + day} 10:00", who, 1.0) for who in range(5))).to_parquet(tmp_path / f"{day}.parquet")
