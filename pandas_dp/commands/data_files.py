@@ -25,6 +25,7 @@ import pyarrow as pa
 from pandas_dp.accessor.scan import LINE, files_of, scan_parquet
 from pandas_dp.commands.csv_form import PLAIN, CsvForm
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
+from pandas_dp.facts.as_text import LATER
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.tables.arrow_frames import as_declared, feather_table, taken
@@ -41,7 +42,9 @@ NONE += ["NULL", "NaN", "None", "n/a", "nan", "null"]  # what pandas takes for a
 LINES = 1 << 16  # of a CSV file that are read together
 CSV_DTYPES = "'float64', 'Int64', 'boolean', 'datetime64[us]' or 'str'"
 # steps that end a refusal of text, of which a command takes none
-STEPS = re.compile(r"; if (the text|it) holds (numbers|dates)(, convert it first)?: \.assign\(.*?\)(?=;|$)")
+STEPS = re.compile(
+    r"; if (the text|it) holds (numbers|dates)(, convert it first)?: df = .*?\)(?=;|$)|" + re.escape(LATER)
+)
 UNREADABLE = "the data file cannot be read as {format}; nothing was charged"
 
 
