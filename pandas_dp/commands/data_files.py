@@ -25,6 +25,7 @@ import pyarrow as pa
 from pandas_dp.accessor.scan import LINE, files_of, scan_parquet, twice
 from pandas_dp.commands.csv_form import PLAIN, CsvForm
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
+from pandas_dp.facts.as_text import LATER
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.tables.arrow_frames import as_declared, feather_table, taken
@@ -40,6 +41,10 @@ NONE = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1
 NONE += ["NULL", "NaN", "None", "n/a", "nan", "null"]  # what pandas takes for a missing cell
 LINES = 1 << 16  # of a CSV file that are read together
 CSV_DTYPES = "'float64', 'Int64', 'boolean', 'datetime64[us]' or 'str'"
+# steps that end a refusal of text, of which a command takes none
+STEPS = re.compile(
+    r"; if (the text|it) holds (numbers|dates)(, convert it first)?: df = .*?\)(?=;|$)|" + re.escape(LATER)
+)
 UNREADABLE = "the data file cannot be read as {format}; nothing was charged"
 
 
@@ -102,16 +107,20 @@ def same_frame(path: str, schema: Schema, empty: pd.DataFrame, written: CsvForm 
 
 @contextlib.contextmanager
 def dtypes_told(path: str, schema: str) -> Iterator[None]:
-    """Say where the dtypes of a CSV file come from, if a question does not fit them: lines of a `schema` for a column."""
+    """Say where the dtypes of a CSV file come from, if a question does not fit them: lines of a `schema` for a column.
+
+    Steps in code are left out.
+    """
     try:
         yield
     except ArgumentTypeError as error:
+        told = STEPS.sub("", str(error))
         if _found(path)[0] != "csv":
-            raise
-        held = re.search("'([^']+)' holds text", str(error))
+            raise ArgumentTypeError(told) from None
+        held = re.search("'([^']+)' holds text", told)
         lines = schema.format(json.dumps(held[1] if held else "age", ensure_ascii=False))
         raise ArgumentTypeError(
-            f"{error}. Columns of a CSV file are text unless the schema says otherwise: {lines} dtype = 'float64'. There are "
+            f"{told}. Columns of a CSV file are text unless the schema says otherwise: {lines} dtype = 'float64'. There are "
             f"{CSV_DTYPES}"
         ) from None
 

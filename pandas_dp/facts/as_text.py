@@ -12,6 +12,8 @@ import pandas as pd
 
 from pandas_dp.facts.kinds import Kind
 
+TYPED = "df = df.dp"  # a step makes a frame that is asked as the one it is made of
+LATER = "; what is written into df after protect is not seen"
 DATE = re.compile(r"\d{4}-\d\d")
 
 
@@ -22,13 +24,12 @@ def of_text(kind: Kind, column: str, like: Any = None, either: bool = False) -> 
     """
     if kind.name != "key":
         return ""
-    dates = step_that_makes(column, """.str.to_datetime("%Y-%m-%d")""")
+    dates = TYPED + step_that_makes(column, """.str.to_datetime("%Y-%m-%d")""")
     if of_dates(like):
-        return f"; if the text holds dates, convert it first: {dates}"
-    numbers = step_that_makes(column, '.astype("float64")')
-    return f"; if the text holds numbers, convert it first: {numbers}" + f"; if it holds dates: {dates}" * (
-        either and like is None
-    )
+        return f"; if the text holds dates, convert it first: {dates}{LATER}"
+    numbers = TYPED + step_that_makes(column, '.astype("float64")')
+    more = f"; if it holds dates: {dates}" * (either and like is None)
+    return f"; if the text holds numbers, convert it first: {numbers}{more}{LATER}"
 
 
 def step_that_makes(column: str, made: str) -> str:

@@ -72,10 +72,8 @@ class Ahead:
         notes = (*known.notes, *map(str, left_out(unit, query.aggregate)))
         if unit.rows > 1 and known.half_width is not None and not isinstance(known.half_width, dict):
             single = replace(terms, unit=replace(unit, rows=1, groups=1, rows_per_group=1))
-            least = query.aggregate.expected(single, self.rows).half_width
-            times = float(known.half_width / least) if least else 0.0
-            if times > NOTEWORTHY:  # where max_rows_per_group is 1, many an error is that of a single row already
-                notes += (
-                    f"with max_rows=1 the error would be {times:.2g} times smaller; rows_per_unit() tells what it leaves out",
-                )
+            least = query.aggregate.expected(single, self.rows)
+            # where max_rows_per_group is 1, many an error is that of a single row already
+            if known.half_width > NOTEWORTHY * least.half_width:
+                notes += (f"with max_rows=1: {least.error}; rows_per_unit() tells what that leaves out",)
         return replace(known, notes=notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
@@ -15,11 +16,11 @@ from pandas_dp.aggregates.base import Aggregate, Caution
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest, told
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.as_text import of_text
-from pandas_dp.facts.call import LEFT_OUT, Call, listing
+from pandas_dp.facts.call import LEFT_OUT, Call, bounds_text, listing
 from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
@@ -142,13 +143,25 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         return numeric, [name for name in kinds if name not in numeric]
 
     def _bounds_line(self, call: str, columns: Iterable[Any], given: Mapping[str, Any]) -> Line:
-        """What to type of several columns of which some have no bounds."""
+        """What to type of several columns of which some have no bounds: those, and the pairs that were typed."""
         known = self._empty()
         lacking = [
             name for name in columns if given.get(name) is None and name in known and self._facts(name).bounds is None
         ]
-        typed = f"{{{', '.join(f'{name!r}: (lower, upper)' for name in lacking or columns)}}}"
+        pairs = {
+            name: self._pair_text(name, pair) for name, pair in given.items() if pair is not None and name in known
+        }
+        pairs |= dict.fromkeys(lacking or (() if pairs else columns), "(lower, upper)")
+        typed = f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"
         return Line(f"{call}(..., bounds={typed})", (("bounds", typed),))
+
+    def _pair_text(self, column: str, pair: Any) -> str:
+        """Bounds as they were typed, if they are ones of the column."""
+        with suppress(PandasDPError):
+            lower, upper = checks.ends(pair, self._kind(column), self._facts(column), "", Line(""))
+            if lower < upper:
+                return bounds_text(pair)
+        return "(lower, upper)"
 
     def _of(self, table: Table) -> Known:
         """What is public after the steps so far, computed from what it was before the last of them.

@@ -146,12 +146,13 @@ class SeveralQuestions(PreparedFrame):
         parts, text = composed(self, lambda frame: frame, wanted, bounds, split, bool(named))
         return self._ask(text, Several(parts, single), tuple(dict.fromkeys(cell.column for cell in wanted)))
 
-    def describe(self, columns: Any, *, bounds: Any = None, error_bar: bool = True) -> Any:
+    def describe(self, columns: Any = None, *, bounds: Any = None, error_bar: bool = True) -> Any:
         """Count, mean, standard deviation, smallest and largest value and quartiles of columns of numbers.
 
         Parameters
         ----------
-        columns : str or list of str
+        columns : str or list of str, optional
+            Where left out those that ``bounds`` names.
         bounds : (lower, upper), or dict of str to (lower, upper) for a list, optional
             From the schema where left out. Values are clipped to them.
         error_bar : bool
@@ -189,6 +190,12 @@ class SeveralQuestions(PreparedFrame):
         if isinstance(columns, str):
             summary = self._summary(columns, bounds, error_bar)  # checks the bounds
             return self._ask(self._text(bounds=self._bounds(columns, bounds)), summary, (columns,))
+        if columns is None and isinstance(bounds, Mapping):
+            columns = list(bounds)
+        if columns is None:
+            raise Line("describe(['age'], ...)", (("columns", repr(self._examples()[0][:2] or ["age"])),)).refuse(
+                "describe() needs columns"
+            )
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
             raise ArgumentTypeError("columns must be a name or a list of names")
         if bounds is not None and not isinstance(bounds, Mapping):

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 from numbers import Real
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -329,17 +330,20 @@ class StatisticQuestions(QuantileQuestions):
             numeric = [name for name in (y, *names) if name not in more]
             wrong = "bounds must be a dict with a pair for each column of numbers"
             raise self._bounds_line("linear_regression", numeric, {}).refuse(wrong)
-        names, lattices, given = made._together("linear_regression", (y, *names), {**(bounds or {}), **more})
+        names, lattices, given = made._together("linear_regression", (y, *names), bounds, more)
         text = self._text(x=names[1:], bounds=given, keys=LEFT_OUT)  # beside the steps that make the dummies
         return made._ask(text, LinearRegression(names, lattices), names)
 
-    def _together(self, name: str, columns: Any, bounds: Any) -> tuple[tuple[str, ...], tuple[Lattice, ...], Any]:
-        """Names, lattices and bounds of several columns of numbers."""
+    def _together(
+        self, name: str, columns: Any, bounds: Any, made: Mapping[str, Any] = MappingProxyType({})
+    ) -> tuple[tuple[str, ...], tuple[Lattice, ...], Any]:
+        """Names, lattices and bounds of several columns of numbers, beside those of columns that were `made`."""
         if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index):
             raise ArgumentTypeError("columns must be a list of column names")
         if bounds is not None and not isinstance(bounds, Mapping):
             raise self._bounds_line(name, columns, {}).refuse("bounds must be a dict with a pair for each column")
-        names, given = tuple(columns), {} if bounds is None else dict(bounds)
+        names, typed = tuple(columns), {} if bounds is None else dict(bounds)
+        given = {**typed, **made}
         kinds = {column: self._kind(column) for column in names}
         for column, kind in kinds.items():
             if kind.name not in ("number", "bool"):
@@ -349,6 +353,7 @@ class StatisticQuestions(QuantileQuestions):
             raise ArgumentValueError(f"columns must be 2 to {MOST_COLUMNS}")
         if len(kinds) != len(names) or set(given) - set(names):
             raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
+        line = self._bounds_line(name, [c for c in names if c not in made], typed)
         lattices = tuple(
             checks.lattice(
                 given.get(c),
@@ -358,7 +363,7 @@ class StatisticQuestions(QuantileQuestions):
                 self._facts(c),
                 name,
                 c,
-                self._bounds_line(name, names, given),
+                line,
             )
             for c in names
         )

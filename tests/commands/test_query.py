@@ -383,3 +383,17 @@ def test_a_misspelt_budget_is_told_by_those_that_there_are(tmp_path, monkeypatch
     close = "it has 'visits'; did you mean 'visits'? Or "
     assert asked(capsys, "--name", "visit")[1].startswith(missing.format("visit", close))
     assert asked(capsys, "--name", "other")[1].startswith(missing.format("other", "it has 'visits'; or "))
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_steps_in_code_are_not_advised(form, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = visits().astype({"cost": "str"})
+    table.to_csv("visits.csv", index=False) if form == "csv" else table.to_parquet("visits.parquet")
+    for question in ("mean('cost', bounds=(0, 9))", "histogram('cost', bins=[0, 1])", "corr(['pid', 'cost'])"):
+        with pytest.raises(SystemExit):
+            main(["query", f"visits.{form}", question, *map("=".join, USUAL.items())])
+        err = capsys.readouterr().err
+        assert "column" in err
+        assert "lambda" not in err
+        assert ("--schema" in err) == (form == "csv")

@@ -8,7 +8,7 @@ import traceback
 import numpy as np
 import pandas as pd
 import pytest
-from support.frames import protected, refused
+from support.frames import people, protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError
@@ -54,6 +54,26 @@ ADVICE = [
     (lambda d: d["age"].sum(bounds=("a", "b")), "d['age'].sum(bounds=(0, 100))"),
     (lambda d: d.mean("age", bounds=(9, 1)), "d.mean('age', bounds=(lower, upper))"),
 ]
+
+
+SOME = [  # bounds of one column of two
+    lambda d, **typed: d.linear_regression("age", ["x"], **typed),
+    lambda d, **typed: d.corr(["age", "x"], **typed),
+    lambda d, **typed: d.cov(["x", "age"], **typed),
+    lambda d, **typed: d.agg({"age": "mean", "x": "sum"}, **typed),
+    lambda d, **typed: d.describe(["x", "age"], **typed),
+    lambda d, **typed: d.kmeans(["x", "age"], k=2, **typed),
+    lambda d, **typed: d.linear_regression("age", ["x", "sex"], **typed, keys={"sex": ["f", "m"]}),
+]
+
+
+@pytest.mark.parametrize("ask", SOME, ids=range(len(SOME)))
+def test_pairs_that_were_typed_stay_beside_those_that_lack(ask):
+    df = protected(people().assign(x=1.0))
+    for pair, told in (((0, 100), "(0, 100)"), ((9, 1), "(lower, upper)")):
+        with pytest.raises(pandas_dp.PandasDPError) as caught:
+            ask(df.dp(epsilon=1), bounds={"age": pair})
+        assert f"bounds={{'age': {told}, 'x': (lower, upper)}}" in str(caught.value)
 
 
 @pytest.mark.parametrize(("ask", "line"), ADVICE, ids=range(len(ADVICE)))

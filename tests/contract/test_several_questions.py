@@ -162,6 +162,22 @@ def test_describe_has_the_shape_and_numbers_of_pandas(df, adult):
     assert "min and max are the quantiles" in ranks.notes[0]
 
 
+def test_columns_to_describe_are_those_with_bounds():
+    df = protected(people())
+    found = df.dp(epsilon=1).describe(bounds={"pay": (0, 5000), "age": (0, 100)})
+    assert list(found.columns) == ["pay", "age"]
+    assert (
+        df.dp.session.releases["query"]
+        .iloc[-1]
+        .endswith("describe(bounds={'pay': (0, 5000), 'age': (0, 100)}, columns=['pay', 'age'])")
+    )
+    again = query(epsilon=1).describe(bounds={"pay": (0, 5000), "age": (0, 100)}).preview(df)
+    assert again.stored
+    for bounds in ({}, None, (0, 9)):
+        with pytest.raises(ArgumentTypeError, match="columns"):
+            df.dp(epsilon=1).describe(bounds=bounds)
+
+
 def test_describe_of_few_rows_says_so():
     """Of 7 rows each quantile is shown with some 1 %: none of five is with 94 %, four or more are with less than 1e-6."""
     df = protected(people(), epsilon=10**6)

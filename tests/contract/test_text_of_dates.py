@@ -12,7 +12,8 @@ from support.frames import protected, refused
 from pandas_dp import ArgumentTypeError
 
 MONTHS, DAYS = pd.period_range("2024-01", "2024-02", freq="M"), pd.date_range("2024-01-01", "2024-03-01", freq="MS")
-STEP = re.compile(r"""if the text holds dates, convert it first: (\.assign\(.*\.str\.to_datetime\("%Y-%m-%d"\)\}?\))""")
+MADE = r"""df = df\.dp(\.assign\(.*\.str\.to_datetime\("%Y-%m-%d"\)\}?\))"""
+STEP = re.compile(f"if the text holds dates, convert it first: {MADE}")
 BINNED = {
     "periods": lambda d, name: d.groupby(name, bins=MONTHS).size(),
     "dates": lambda d, name: d.groupby(name, bins=DAYS).size(),
@@ -46,13 +47,15 @@ def test_the_refusal_names_the_step_and_the_step_works(monkeypatch, dtype, ask, 
 def test_a_mean_of_dates_that_are_text_names_the_step_too(monkeypatch, name):
     df = visits()
     asked, dated = df.dp(epsilon=1), {"bounds": ("2024-01-01", "2024-12-31")}
-    either = re.compile(r"""; if it holds dates: (\.assign\(.*\.str\.to_datetime\("%Y-%m-%d"\)\}?\))$""")
+    either = re.compile(f"; if it holds dates: {MADE}; what is written into df after protect is not seen$")
     for bounds, step in ((dated, STEP), ({}, either)):
         with refused(monkeypatch, df, ArgumentTypeError) as caught:
             asked.mean(name, **bounds)
         found = step.search(str(caught.value))
         assert found, str(caught.value)
         assert eval(f"asked{found[1]}", {"asked": asked}).mean(name, **dated).value.year == 2024
+        converted = eval(f"df.dp{found[1]}", {"df": df})
+        assert converted.dp(epsilon=1).mean(name, **dated).value.year == 2024
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
