@@ -302,7 +302,10 @@ class Session:
             self._typical = request.price, request.loss
         refining.remember(self._drawn, given, table, query, columns, request, terms)
         if request.periods is not None:
-            table = replace(table, notes=(*table.notes, *periods.notes(self._ledger, self.name, table, given)))
+            held = self._drawn.get(given.sequence)  # a stored one may be of rows from before others came
+            content = held.content if held is not None and held.content is not None else table.content
+            notes = *table.notes, *periods.notes(self._ledger, self.name, table, given)
+            table = replace(table, notes=notes, content=content)
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
