@@ -207,6 +207,32 @@ def test_new_questions_are_about_the_rows_read_last(drawn):
     assert [exact for exact, _ in drawn] == [[5], [6]]
 
 
+def test_a_stored_answer_is_not_reconciled_with_one_about_rows_that_came_later(ledger):
+    """Each of the two is about its own rows, and of neither would the interval be right."""
+    keys, parts = {"who": [0, 1], "cost": [0.0]}, {"other": True, "null": True}
+    early, grown = table(), pd.concat([table(), visits(("2026-11-23 23:59", 9, 1.0))], ignore_index=True)
+
+    said = {"epsilon": 5, "unit": None, "max_rows": None, "table": "visits", "ledger": ledger}
+
+    def by_patient(frame):
+        return frame.dp.period(MON).dp(epsilon=1).value_counts("who", keys=keys["who"], **parts)
+
+    def crossed(frame):
+        return frame.dp.period(MON).dp(epsilon=1).crosstab("who", "cost", keys=keys, **parts)
+
+    session = protect(early, "stored", **said)
+    by_patient(early)
+    protect(grown, "stored", **said)
+    stored, other = by_patient(grown), crossed(grown)
+    with pytest.raises(ArgumentTypeError, match="not about the same rows"):
+        pandas_dp.reconcile([stored, other])
+    session.close()
+    restarted = table()
+    session = protect(restarted, "stored", **said)
+    assert len(pandas_dp.reconcile([by_patient(restarted), crossed(restarted)])) == 2  # both stored, by one night's job
+    session.close()
+
+
 def test_a_version_of_a_corrected_night_is_paid_from_that_night(drawn):
     frame, corrected = table(), table().iloc[1:].reset_index(drop=True)
     session = protect(frame, "versions", table="visits", version="1")
