@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     """Carry it out; see `exits` for the codes."""
     if not (options.ledger and options.name):
         whole = shlex.join(["pandas-dp", *options.typed, *_missing(options)])
-        raise ArgumentTypeError(f"a budget lives in a ledger, or every call would have a fresh one: {whole}")
+        raise ArgumentTypeError(f"a budget needs a ledger, or every call would have a fresh budget: {whole}")
     price = {name: _number(getattr(options, name), name) for name in PRICES if getattr(options, name) is not None}
     query = read_query(options.ask, price)
     refuse_in_code(query)
