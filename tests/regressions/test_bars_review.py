@@ -167,7 +167,7 @@ def test_scores_above_their_range_are_refused_and_what_is_cut_in_part_is_not():
     asked = protected(MOSTLY_ONE).dp(epsilon=5)
     with pytest.raises(ArgumentValueError, match=r"on those rows cap=\(11, 43\)"):
         asked.select([0, 1, 2], score="10 * x + candidate + 1")
-    with pytest.raises(ArgumentValueError, match=r"which is cap=\(0, 1\)"):
+    with pytest.raises(ArgumentValueError, match=r"on those rows cap=\(0, 1\)"):
         asked.select([0, 1, 2], score="x == candidate", cap=(2, 3))
     for score, cap in (
         ("1 - (x - candidate).abs()", 1),
