@@ -74,7 +74,9 @@ class Put:
         ahead: Any = made
         put = query._put(frame, lambda dp: PricedFrame(dp._frame, price, fresh, groups, ahead))
         if not isinstance(put, Put):
-            raise ArgumentTypeError(f"{query!r} is no question with a price: a stream takes its questions in code")
+            raise ArgumentTypeError(
+                f"{query!r} is not one question with a price: open a stream in code, and ask its questions there"
+            )
         return put
 
     @property
