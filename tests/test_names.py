@@ -55,7 +55,7 @@ def test_a_twin_opens_no_second_budget(twin, kept, tmp_path):
 )
 def test_names_that_hide_something_are_refused_with_one_that_does_not(name, tmp_path):
     frame = people()
-    with pytest.raises(pandas_dp.ArgumentValueError, match="written so that it can be told") as refused:
+    with pytest.raises(pandas_dp.ArgumentValueError, match="must not look like another name") as refused:
         frame.dp.protect(epsilon=1, name=name, ledger=tmp_path / "l.dpledger")
     line = str(refused.value).rpartition("name=")[2]
     assert line.isprintable()

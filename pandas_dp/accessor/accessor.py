@@ -564,7 +564,7 @@ class Accessor(RowSteps[pd.DataFrame]):
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
         raise ArgumentTypeError(
-            "df.dp[...] selects nothing: a column comes after its price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
+            "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
             "rows are chosen by df.dp.query('age >= 65')"
         )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SHARE = 20  # one of so many parts of the total pays the question
 LARGEST = 1000
-FOUND = "max_rows={rows} found for {price}: as far as its noise tells, 95 % of the units have no more rows"
+FOUND = "max_rows={rows} found for {price}: by noisy counts, 95 % of the units have no more rows"
 
 
 def is_private(max_rows: object) -> bool:
@@ -41,11 +41,11 @@ def check(accountant: Any, plan: Any, periods: Any) -> None:
     """
     if periods is not None:
         raise ArgumentTypeError(
-            "max_rows='private' asks about the whole table, and here every question names its periods: type max_rows=10"
+            "max_rows='private' asks about the whole table, but here every question names its periods: type max_rows=10"
         )
     if plan is not None or accountant == "gdp":
-        which = "a plan counts declared prices" if plan is not None else "accountant='gdp' counts Gaussian noise"
-        raise ArgumentTypeError(f"max_rows='private' pays a question of its own, and {which} alone: type max_rows=10")
+        which = "a plan allows declared prices" if plan is not None else "accountant='gdp' allows Gaussian noise"
+        raise ArgumentTypeError(f"max_rows='private' asks a question of its own, and {which} only: type max_rows=10")
 
 
 def on_record(ledger: str | os.PathLike[str] | None, name: object) -> int | None:

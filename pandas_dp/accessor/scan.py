@@ -325,8 +325,8 @@ def _fragments(whole: Any) -> list[Any]:
     # for what it guesses Arrow keeps the values that it met
     if any(values is not None for values in getattr(whole.partitioning, "dictionaries", None) or ()):
         raise ArgumentValueError(
-            "path: Arrow guessed the types of columns that stand in names of directories, so that one of these decides on all; "
-            f"say them: pandas_dp.scan_parquet({PARTED})"
+            "path: Arrow guessed the types of columns from names of directories, so that one name may decide for all; "
+            f"give the types: pandas_dp.scan_parquet({PARTED})"
         )
     try:
         fragments = list(whole.get_fragments())

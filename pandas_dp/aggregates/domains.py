@@ -85,7 +85,7 @@ class Domain:
             holds = condition.condition(pd.DataFrame(columns, index=pd.RangeIndex(places.shape[1])))
             if found is not None and not np.array_equal(found, holds):
                 raise ArgumentValueError(
-                    "ask: the condition cuts a bin of the domain; ask at its edges, such as age >= 30 where 30 is an "
+                    "ask: the condition splits a bin of the domain; compare with its edges, such as age >= 30 where 30 is an "
                     "edge, or give the domain more of them"
                 )
             found = holds

@@ -49,8 +49,9 @@ PERIODS = {"hour": (24, 168), "day": (7, 365), "week": (4, 52), "month": (3, 12)
 WORDS = tomllib.loads(files("pandas_dp.books").joinpath("certificate.toml").read_text("utf-8"))
 
 OVER = (
-    "More was charged to this budget than its total, see the warnings: answers from before it was named, or what may have been "
-    "answered after a copy of the ledger was made. Nothing more is answered; what holds instead is said above."
+    "More was charged to this budget than its total, see the warnings. It was charged for answers from before the budget was "
+    "named, or for what may have been answered after a copy of the ledger was made. No more questions are answered. What holds "
+    "instead of the total is said above."
 )
 
 
@@ -129,7 +130,7 @@ def read(ledger: Ledger, name: str | None, answered: Answered | None, held: Mapp
         if ledger.heads() == heads:
             others = [n for n in heads if n not in names]
             return Certificate(accounts, others, path, answered is not None, tables)
-    raise LedgerBusyError("other processes charged the ledger all the time; ask for the report again")
+    raise LedgerBusyError("other processes kept charging the ledger; ask for the report again")
 
 
 def _ordered(names: list[str]) -> list[str]:

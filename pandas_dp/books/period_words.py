@@ -117,7 +117,7 @@ def group_text(budget: Budget, unit: PrivacyUnit, state: State, size: int, perio
     many = positive_int(periods, "periods")
     if not isinstance(state, Most) or unit.column is None or size != 1:
         raise ArgumentValueError(
-            "periods= asks what one unit is promised that is in several periods: it needs a budget for each period, unit= and "
+            "periods= gives the promise for one unit in several periods: it needs a budget for each period, unit= and "
             "a size of 1, session.group(periods=7)"
         )
     return f"one {unit.column!r} in {many:,} {unit.period}s: {promise(budget, unit, many, state.widest)}"

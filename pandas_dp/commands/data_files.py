@@ -73,7 +73,7 @@ def empty_frame(path: str, schema: Schema, written: CsvForm = PLAIN) -> pd.DataF
         for file, names in zip(files, listed, strict=True):
             if names != listed[0]:
                 raise DataFileError(
-                    f"files that are read together have one first line; those of {files[0]} and {file} differ in their names"
+                    f"files that are read together must have the same first line; {files[0]} and {file} name different columns"
                 )
         return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in listed[0]})
     frame: pd.DataFrame = _scanned(path) if form == "parquet" else _guarded(form, lambda: _columns(files[0]))

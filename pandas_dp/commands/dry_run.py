@@ -31,7 +31,7 @@ Where = tuple[str | None, str | None, str | None]
 Questions = Callable[[pd.DataFrame], Iterable[tuple[str, Query]]]
 
 SPARE = (
-    "no room    for a question whose answer is lost, to SIGKILL or a power cut: it is charged again. Leave the price of the "
+    "no room    if an answer is lost to SIGKILL or a power cut: its question is charged again. Leave the price of the "
     "dearest one, or raise the total then: pandas-dp ledger extend"
 )
 

@@ -28,7 +28,7 @@ SIGTERM or SIGHUP, after the question under way"""
 
 WRITTEN = (
     "the data files were written, moved or deleted since the command began: it stopped, and the next question was not charged. "
-    "Run it again, under a new version if they hold something new; whoever writes while a job runs writes files of another name"
+    "Run it again, under a new version if the content is new. While a job runs, write only files with new names"
 )
 
 

@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
         whole = shlex.join(["pandas-dp", *options.typed, *_missing(options)])
         own = f" (where somebody can own several rows, also {PEOPLE.format(column='patient_id')})"
         new = options.unit is None and existing_ledger(options.ledger) is None
-        raise ArgumentTypeError(f"a budget lives in a ledger, or every call would have a fresh one{own * new}: {whole}")
+        raise ArgumentTypeError(f"a budget needs a ledger, or every call would have a fresh budget{own * new}: {whole}")
     price = {name: _number(getattr(options, name), name) for name in PRICES if getattr(options, name) is not None}
     query = read_query(options.ask, price)
     refuse_in_code(query)

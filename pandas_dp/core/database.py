@@ -89,7 +89,7 @@ class Store:
             if self.dead is not None:
                 raise LedgerError(self.dead)
             if self._inside:  # a signal handler or a finalizer that charges while its own thread is charging
-                raise LedgerError("the ledger is in the middle of a charge of this very thread; ask again")
+                raise LedgerError("this thread is in the middle of another charge; ask again")
             try:
                 self._inside = True
                 connection = self._ready()
@@ -125,7 +125,7 @@ class Store:
 
         def watch(status: int, remaining: int, total: int) -> None:
             if time.monotonic() > end:
-                raise LedgerBusyError("other processes charged the ledger all the time; ask again")
+                raise LedgerBusyError("other processes kept charging the ledger; ask again")
 
         self.transact(COPY, lambda source: source.backup(target, pages=PIECE, progress=watch, sleep=0.01))
 

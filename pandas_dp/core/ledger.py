@@ -271,7 +271,7 @@ class Ledger(Readable):
         over = isinstance(old, GDPFilter) and any(old.admit(state, _NOTHING) is None for state in states)
         if over or records.restored(connection, row, all_of_it=True):
             raise LedgerError(
-                "more was put on record than this budget can count, so it is not raised: name= opens another one"
+                "more was put on record than this budget can count, so its total cannot be raised: name= opens another one"
             )
         if used and (old.budget.plan or budget.plan):
             raise LedgerError(

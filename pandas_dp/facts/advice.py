@@ -34,7 +34,7 @@ _OTHER_NAMES = {
 }
 OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
-    "dropna": "missing values count nowhere unless null=True counts them as a key of their own",
+    "dropna": "missing values are not counted; null=True counts them as a key of their own",
     "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
     "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
     "ascending": "the answer is sorted afterwards, for free: .sort_values()",

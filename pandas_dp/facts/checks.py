@@ -115,7 +115,7 @@ def _lattice(lower: Fraction, upper: Fraction, exact_step: Fraction | None, bits
     if upper - lower < max(NARROWEST, max(abs(lower), abs(upper)) / 2**40):
         raise ArgumentValueError("bounds lie too close together; round them outwards")
     if exact_step is not None and (exact_step <= 0 or (upper - lower) / exact_step > MOST_CELLS):
-        raise ArgumentValueError("step must be positive and not finer than 1/2**31 of the bounds")
+        raise ArgumentValueError("step must be positive and at least 1/2**31 of the distance of the bounds")
     made = Lattice.between(lower, upper, bits, exact_step)
     if made.cells < 1:
         raise ArgumentValueError("step must be smaller than the distance of the bounds")
@@ -237,13 +237,15 @@ def bins(
             raise ArgumentTypeError(f"bins of dates need a column of dates{of_text(kind, column, edges)}")
         moved = (("bins", ""), ("keys", "=bins")) if line is None else ()
         keyed = Line(f"{call}({column!r}, keys=[...])", moved, of_text(kind, column))
-        raise keyed.refuse("bins need a column of numbers or dates, others have keys")
+        raise keyed.refuse("bins need a column of numbers or dates, other columns need keys")
     line = line or Line(f"{call}({column!r}, bins={example})", (("bins", example),))
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     edges = edges_of(edges)
     if isinstance(edges, pd.IntervalIndex):
-        raise line.refuse("intervals as bins hold their left ends alone, and each begins where the one before it ends")
+        raise line.refuse(
+            "intervals as bins must be closed on the left, and each must begin where the one before it ends"
+        )
     if not listed(edges):
         raise line.refuse("bins must be the list of public edges, not their number")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
@@ -264,11 +266,11 @@ def equal(bins: Any, bounds: Any, kind: Kind, facts: ColumnFacts, call: str, col
     line = Line(f"{call}({column!r}, bins=10, bounds=(0, 100))", (("bounds", "(lower, upper)"),))
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool):
         if bounds is not None:
-            raise ArgumentTypeError(f"bounds= goes with a number of bins, which are equal then: {line.text}")
+            raise ArgumentTypeError(f"bounds= goes with a number of equal bins: {line.text}")
         return bins
     count = positive_int(bins, "bins")
     if count > MOST_KEPT:
-        raise ArgumentValueError(f"at most {MOST_KEPT:,} equal bins are made of bounds; of more list the edges")
+        raise ArgumentValueError(f"at most {MOST_KEPT:,} equal bins can be made from bounds; for more, list the edges")
     lower, upper = ends(bounds, kind, facts, call, line) if kind.numeric else (Fraction(0), Fraction(1))
     if lower >= upper:
         raise line.refuse(REVERSED, ArgumentValueError)

@@ -56,8 +56,8 @@ def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:
     if name != plain:
         typed = plain.rpartition("::")[2] or "visits"
         raise ArgumentValueError(
-            f"{argument} must be written so that it can be told from others: without characters that are not seen, spaces at "
-            f"its ends or two in a row, or letters of another width, {argument}={typed!r}"
+            f"{argument} must not look like another name: type it without invisible characters, spaces at its ends or two in "
+            f"a row, or letters of another width, {argument}={typed!r}"
         )
 
 

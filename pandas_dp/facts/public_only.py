@@ -163,7 +163,7 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
         line = EXAMPLES.get(f"{where.partition(':')[0]} {name}", EXAMPLES.get(name))
         line = "" if line is None else f": {name}={line}"
         raise ArgumentTypeError(
-            f"{where}{'...' if scalar is ... else repr(value)} only stands for what you type there{line}"
+            f"{where}{'...' if scalar is ... else repr(value)} is a placeholder; type the value itself{line}"
         )
     if isinstance(scalar, UNORDERED):
         if not name:  # a constant of a step, where .isin({'a', 'b'}) alone takes one, and asks the same in any order

@@ -123,8 +123,8 @@ def _tagged(value: Any, where: str) -> dict[str, Any]:
 
 def _refused(what: str, where: str) -> ArgumentTypeError:
     return ArgumentTypeError(
-        f"a plan holds numbers, text, lists, dicts and dates, and {where}{what} is none: keep this query in code, or write "
-        "it as text: conditions as .query('age > 30'), columns as .eval('double = 2 * age'), scores as score='...'"
+        f"a plan holds numbers, text, lists, dicts and dates, and {where}{what} is none of these: keep this query in code, or "
+        "write it as text: conditions as .query('age > 30'), columns as .eval('double = 2 * age'), scores as score='...'"
     )
 
 

@@ -136,7 +136,7 @@ class Plan(Sequence[Query]):
         <BLANKLINE>
         """
         if any(query._terms.get("fresh") for query in self):
-            raise ArgumentTypeError("a plan file draws nothing afresh: ask the queries with fresh=True in code")
+            raise ArgumentTypeError("a plan file cannot hold fresh=True: ask these queries in code")
         written = [query.to_dict() for query in self]
         return "\n".join(
             f'[[queries]]\nname = "query_{place}"\nprice = {toml(said["price"])}\ncalls = {toml(said["calls"])}\n'

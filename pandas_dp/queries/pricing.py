@@ -74,7 +74,9 @@ class Put:
         ahead: Any = made
         put = query._put(frame, lambda dp: PricedFrame(dp._frame, price, fresh, groups, ahead))
         if not isinstance(put, Put):
-            raise ArgumentTypeError(f"{query!r} is no question with a price: a stream takes its questions in code")
+            raise ArgumentTypeError(
+                f"{query!r} is not one question with a price: open a stream in code, and ask its questions there"
+            )
         return put
 
     @property
@@ -133,7 +135,9 @@ class Put:
             except ArgumentTypeError:
                 return self._by_rows(wanted, lambda epsilon: Price(epsilon, wanted.delta))
         except ArgumentValueError as error:  # even the largest epsilon
-            raise ArgumentValueError(f"{error}; want more than {self.query!r} does, such as within=20") from None
+            raise ArgumentValueError(
+                f"{error}; allow a larger error than {self.query!r} does, such as within=20"
+            ) from None
 
     def _gaussian(self, wanted: Accuracy) -> list[Fraction]:
         """The least rho for an error; none where the query has no Gaussian noise."""
@@ -156,7 +160,7 @@ class Put:
             raise ArgumentTypeError(NO_ERROR.format(self.query))
         in_numbers(wanted, isinstance(known.half_width, pd.Timedelta))
         if wanted.level != LEVEL:
-            raise ArgumentTypeError(f"the error of {self.query!r} is known at 95 % alone: leave confidence= out")
+            raise ArgumentTypeError(f"the error of {self.query!r} is known only at 95 %: leave confidence= out")
 
         def fits(amount: Fraction) -> bool:
             half = self.error(price(amount)).half_width

@@ -326,8 +326,8 @@ def _check_range(trees: tuple[Expression, ...], empty: pd.DataFrame, lower: Frac
     if (scores == scores[0]).all() or not (cut == cut[0]).all():
         return
     raise ArgumentValueError(
-        f"score leaves {show(lower)}..{show(upper)} on made-up rows, clipped to the same for all candidates: type the "
-        f"range of your scores, which is cap=({scores.min() + 0:g}, {scores.max() + 0:g}) on those rows"
+        f"score leaves {show(lower)}..{show(upper)} on made-up rows, and after clipping all candidates score the same: type "
+        f"the range of your scores, on those rows cap=({scores.min() + 0:g}, {scores.max() + 0:g})"
     )
 
 

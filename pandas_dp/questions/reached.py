@@ -48,9 +48,9 @@ def refuse_protected(function: Callable[..., Any], name: str) -> None:
         if is_private(value) or frames.lookup(value) is not None:
             what = f"the protected table or column {called!r}" if called else "a protected table or column"
             raise ArgumentTypeError(
-                f"{name} uses {what} beside its argument, so what it returns would tell of all rows. Nothing was charged. Use "
-                "the argument alone, lambda block: float(block['pay'].mean()). A question is asked before, and its answer used "
-                "inside"
+                f"{name} uses {what} beside its argument, so its result could reveal all rows. Nothing was charged. Use "
+                "the argument alone, lambda block: float(block['pay'].mean()). Ask questions before, and use "
+                "their answers inside"
             )
 
 

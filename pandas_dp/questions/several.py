@@ -232,7 +232,9 @@ class SeveralQuestions(PreparedFrame):
             for bits, of in ((SUM_BITS, None), (RANK_BITS, unit))
         )
         if squares.width > 10**150:
-            raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
+            raise ArgumentValueError(
+                "bounds of describe() may be at most 1e150 apart, for a square to fit into a float"
+            )
         known = full(self, column)
         if not numbers.flag(error_bar, "error_bar"):
             return Summary(column, squares, ranks, kind, known)

@@ -144,7 +144,7 @@ class StatisticQuestions(QuantileQuestions):
         given = facts.bounds if bounds is None else bounds
         if is_private(given):
             raise ArgumentTypeError(
-                f"{name}() goes without bounds='private', where nothing is known: bounds=(None, None)"
+                f"{name}() takes no bounds='private'; if you know no bound, type bounds=(None, None)"
             )
         if open_ended(given):
             lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
@@ -368,7 +368,7 @@ class StatisticQuestions(QuantileQuestions):
             for c in names
         )
         if any(lattice.width > WIDEST for lattice in lattices):
-            raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to be a float")
+            raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to fit into a float")
         return names, lattices, self._bounds(names, given)
 
 

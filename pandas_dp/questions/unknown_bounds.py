@@ -108,7 +108,7 @@ def square_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, dd
     kind, lattice = bounded(frame, name, column, bounds, SUM_BITS)
     refuse_dates(kind, name, column, durations=True)
     if lattice.width > 10**150:
-        raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
+        raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to fit into a float")
     return kind, lattice
 
 

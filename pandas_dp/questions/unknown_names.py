@@ -67,7 +67,7 @@ _HINTS = {
     "idxmax idxmin kurt kurtosis skew sem prod product": _OWN,
     "any all empty": "count the rows for which it holds: `.query('age >= 65').count()`",
     "from_dict from_records from_arrow": "make the table first, then `df.dp.protect(epsilon=3)`",
-    "sparse": "a table of any dtypes is asked as it is, as in `.count()`",
+    "sparse": "no conversion is needed: ask the table as it is, as in `.count()`",
     "period": "it comes before the price: df.dp.period('2026-11-28').dp(epsilon=0.5).count()",
     "dp": "the price is there already: ask, as in `.count()`",
 }
@@ -83,7 +83,7 @@ _GROUPS = {
     "min max first last nth head tail": (
         "one row's value is never released; by group there are median and quantile: .quantile(0.99, bounds=...)"
     ),
-    "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) is one of them",
+    "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) chooses one of them",
 }
 GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
 ONE_COLUMN = "select columns of the groups by name, one or a list of them: .groupby({by}, keys=[...])['cost'].mean(...)"

@@ -37,7 +37,9 @@ def wanted_of(
     if func is not None and named:
         if closest(first := next(iter(named)), OPTIONS):
             raise _misnamed(frame, first)
-        raise Line(AGG, tuple((name, "") for name in named)).refuse("func is a dict by column, or answers are named")
+        raise Line(AGG, tuple((name, "") for name in named)).refuse(
+            "give either func=, a dict by column, or named answers"
+        )
     if named:
         for name, pair in named.items():
             if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(of, str) for of in pair):

@@ -237,8 +237,8 @@ class Release(ErrorBarNames):
             return line
         if line is not None:
             raise ArgumentTypeError(
-                "of a line this is known only where residuals spread as much everywhere, which its sums do not tell; where "
-                "they do: .interval(0.95, of='population', residuals='constant')"
+                "for a line this is known only if residuals spread equally everywhere, which its sums do not tell; if they "
+                "do: .interval(0.95, of='population', residuals='constant')"
             )
         if constant_residuals:
             raise ArgumentTypeError(

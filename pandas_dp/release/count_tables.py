@@ -202,8 +202,8 @@ def check_rows(answers: list[Release]) -> None:
     for place, answer in enumerate(answers):
         if (owner := answer.unit.column) is not None:
             raise ArgumentTypeError(
-                f"answer {place} counts some rows of each {owner!r}, and every table draws others: there are no rows that both "
-                "count. Tables of one row each can be reconciled: protect them without unit=, df.dp.protect(epsilon=3)"
+                f"answer {place} counts some rows of each {owner!r}, and every table draws its own: no two tables count the "
+                "same rows. Tables of one row each can be reconciled: protect them without unit=, df.dp.protect(epsilon=3)"
             )
         if answer._provenance.content is None or answer._provenance.content != answers[0]._provenance.content:
             raise ArgumentTypeError(

@@ -189,7 +189,7 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
         raise ArgumentValueError("path must be the name of a file: 'report.html'") from None
     except OSError as error:
         raise DataFileError(
-            f"path: {name!r} cannot be written ({error.strerror or error}); what was there is as it was"
+            f"path: {name!r} cannot be written ({error.strerror or error}); a file that was there is unchanged"
         ) from None
     finally:
         with suppress(OSError, ValueError):

@@ -43,7 +43,7 @@ UNFINISHED = (
 )
 MOVED = (
     "no negative cells: small counts are too large on average; intervals are those of the unbiased values, cut at 0, and a "
-    "value may lie outside of its own"
+    "value may lie outside its own interval"
 )
 APART = "the tables disagree by more than noise explains: perhaps they are not about the same rows"
 
@@ -260,7 +260,7 @@ def _notes(groups: list[Group]) -> tuple[str, ...]:
             counted = f"the counts by {', '.join(map(repr, group.columns))}" if group.columns else "the number of rows"
             notes.append(f"nothing to reconcile {counted} with: no other answer is about these rows")
         if len(group.fit.tables) < len(group.tables):
-            notes.append("an answer that stands twice counts once")
+            notes.append("an answer that is listed twice counts once")
         found, mean, most = consistent.misfit(group.fit, group.zero)
         if mean and found > most:
             notes.append(Caution(APART))

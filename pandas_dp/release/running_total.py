@@ -110,7 +110,7 @@ def _check(place: int, answer: Release, first: Release) -> None:
         raise ArgumentTypeError(f"answer {place} does not say which periods it is about: ask {ASK}")
     plain = isinstance(error, Additive) and error.within is None and error.kind.name in ("number", "bool")
     if not isinstance(asked, Count | CountBy | Sum) or isinstance(_labels(asked), CrossLabels) or not plain:
-        raise ArgumentTypeError(f"answer {place} is none that adds up: ask {SUMS} of each period")
+        raise ArgumentTypeError(f"answer {place} cannot be added up: ask {SUMS} of each period")
     if isinstance(answer, Vector) and answer._changed():
         raise ArgumentTypeError(f"answer {place} was changed since it was released: give it as it was")
     if origin.content is None or first._provenance.content is None or _whose(answer) != _whose(first):

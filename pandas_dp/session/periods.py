@@ -68,7 +68,7 @@ def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, .
     periods = table.periods
     if periods is None:
         return ()
-    said = f"rows without {periods.time!r} are in no {periods.word}; rows that come later share the budget of theirs"
+    said = f"rows without {periods.time!r} are in no {periods.word}; late rows share the budget of their {periods.word}"
     query = "SELECT time FROM entries WHERE budget = ? AND sequence = ?"
     asked = ledger._ids[name], given.sequence
     ((time,),) = ledger._store.transact(READ, lambda connection: connection.execute(query, asked).fetchall())

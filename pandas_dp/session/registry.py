@@ -44,8 +44,8 @@ _lines: dict[str, str] = {}  # of those that are closed, the lines that protect 
 _ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
 _refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
 REFUSED = (
-    "the last df.dp.protect(...) was refused, and without it nothing is answered: correct it as its error said and type it "
-    "again, such as df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
+    "the last df.dp.protect(...) was refused, and without it nothing is answered: correct it as its error message said and "
+    "type it again, such as df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
 )
 EPSILON = 5
 OPENED = (

@@ -170,7 +170,7 @@ def _holds(op: str, left: Values, right: Values) -> Mask:
     if Kind.CATEGORY in (left.kind, right.kind):
         if op != "==":
             raise ArgumentTypeError(
-                f"'{op}' does not work on categories, whose order is not a fact of the row: list the values, as in "
+                f"'{op}' does not work on categories, whose order is not part of a row: list the values, as in "
                 ".isin(['b', 'c']), or turn the column into text or numbers before it is protected"
             )
         return _equals_category(left, right)

@@ -14,14 +14,14 @@ _ORDER = "makes a row depend on other rows, and only operations within one row k
 _POSITION = (
     "takes rows by position, and others move up when one is left out. Choose by a condition: `df.dp.query('x > 3')`"
 )
-_ROWS_APART = "is about labels of rows, which nothing here looks at: rows have none that are told. Leave it out"
+_ROWS_APART = "is about row labels, which are not used here. Leave it out"
 _EXPORT = "hands out the data itself. Ask a question of it, such as `df.dp(epsilon=0.5).mean('x', bounds=(0, 100))`"
 _UNCHECKED = (
     "runs code that cannot be checked row by row. Write it with + - * / // % **, comparisons and & | ~, or make "
     "the column before the table is protected"
 )
 _REPEATS = "changes how many rows a person has"
-_LISTED = "follows from a list of categories that all rows make"
+_LISTED = "depends on the list of categories, which comes from all rows"
 NOT_TRACED = "is not among the functions that can be checked. Make the column before the table is protected"
 WHOLE_COLUMN = (
     f"a function that takes whole columns, like pd.cut or pd.factorize, {_UNCHECKED}; for pd.cut write {_CUT}, for "
@@ -117,7 +117,7 @@ _GROUPS = (
         "merge join",
     ),
     ("gives two columns: write `x // 3` for one, `x % 3` for the other", "divmod rdivmod"),
-    ("belongs to tables: an expression is a part of what one asks", "dp"),
+    ("is for tables, not for columns inside an expression", "dp"),
     # what a column has of its own
     (
         "gives parts of dates: name one, such as `when.dt.year`; `when - when` is a duration, and "
@@ -127,7 +127,7 @@ _GROUPS = (
     ("has methods for text: name one, such as `g.str.lower()` or `g.str.contains('a')`", "str"),
     ("has one method for lists, `tags.list.len()`, and an entry is `d.tags.list[0]`", "list"),
     ("has one method for structs: `place.struct.field('city')`", "struct"),
-    ("takes the lists of all rows apart: `df.dp.explode('tags', max=5)`", "list.flatten"),
+    ("makes several rows of one: `df.dp.explode('tags', max=5)`", "list.flatten"),
     ("gives a table: take one field, `place.struct.field('city')`", "struct.explode"),
     ("is a fact of the schema, not of a row: `df.dtypes`, before the expression", "struct.dtypes"),
     (
@@ -155,7 +155,7 @@ _GROUPS = (
     ("is of periods: write `when.dt.strftime('%V').astype('int64')`", "dt.week dt.weekofyear"),
     ("gives a table: name a part, such as `(when - when).dt.days` or `(when - when).dt.seconds`", "dt.components"),
     (
-        "is of periods, which have no column here: parts of dates are `when.dt.year`, `when.dt.quarter` and the like",
+        "is for periods, and no column holds periods here: parts of dates are `when.dt.year`, `when.dt.quarter` and the like",
         "dt.start_time dt.end_time dt.qyear dt.freq dt.to_timestamp",
     ),
     ("gives objects: dates are computed with as they are, as in `when.dt.year`", "dt.to_pydatetime dt.to_pytimedelta"),

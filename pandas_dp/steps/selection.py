@@ -76,7 +76,7 @@ def case_when(operand: Values, *cases: Values) -> Values:
         return _choose(conditions, [*values, operand])
     except ArgumentTypeError as error:
         raise ArgumentTypeError(
-            f"{error}; end the list with (True, value) where the column itself is not meant"
+            f"{error}; end the list with (True, value) if other rows shall not keep the value of the column"
         ) from None
 
 

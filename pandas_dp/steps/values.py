@@ -371,7 +371,7 @@ def plain(value: Any) -> ConstantValue:
             raise ArgumentValueError(f"a text constant may have {LONGEST:,} characters")
         return str.__str__(value)
     raise ArgumentTypeError(
-        f"{type(value).__name__} is not a constant: that is true or false, a number, text, a pd.Timestamp or a "
+        f"{type(value).__name__} is not a constant: write True, False, a number, text, a pd.Timestamp or a "
         "pd.Timedelta. Data comes from columns of the table itself"
     )
 

@@ -52,7 +52,7 @@ def test_cells_of_a_condition():
     "text", ["age > 30", "age < 29", "pay > 0.5", "pay <= 0.5", "age / 2 > 20 and sex == 'F'", "age < 89"]
 )
 def test_conditions_that_divide_a_bin(text):
-    with pytest.raises(ArgumentValueError, match="cuts a bin"):
+    with pytest.raises(ArgumentValueError, match="splits a bin"):
         holding(text)
 
 

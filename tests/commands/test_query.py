@@ -255,9 +255,9 @@ USUAL = {"--epsilon": "0.5", "--ledger": "visits.dpledger", "--name": "visits", 
 QUESTION, OPTIONS = r"([\w]+\(.*\))", r"(--[a-z-]+[ =][^;,]+?)"
 ADVISED = {  # a question, options beside the usual ones, and where the refusal says what to type
     "no price": ("count()", {"--epsilon": None}, f"a price: {OPTIONS}$"),
-    "no name": ("count()", {"--name": None}, r"fresh one(?: \(.*10\))?: pandas-dp query (.*)$"),
-    "no ledger": ("count()", {"--ledger": None}, r"fresh one(?: \(.*10\))?: pandas-dp query (.*)$"),
-    "no budget": ("count()", dict.fromkeys(USUAL), r"fresh one(?: \(.*10\))?: pandas-dp query (.*)$"),
+    "no name": ("count()", {"--name": None}, r"fresh budget(?: \(.*10\))?: pandas-dp query (.*)$"),
+    "no ledger": ("count()", {"--ledger": None}, r"fresh budget(?: \(.*10\))?: pandas-dp query (.*)$"),
+    "no budget": ("count()", dict.fromkeys(USUAL), r"fresh budget(?: \(.*10\))?: pandas-dp query (.*)$"),
     "no total": ("count()", {"--total": None, "--total-delta": None}, f"its total: {OPTIONS}, and"),
     "two questions": ("count().mean('age')", {}, f": {QUESTION}$"),
     "two prices": ("count()", {"--within": "5"}, f": {OPTIONS}$"),
@@ -295,7 +295,7 @@ def test_what_is_advised_can_be_typed(case, tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().err.strip()
     assert end.value.code == 2
     line = re.search(advised, told)[1]
-    if "fresh one" in advised:
+    if "fresh budget" in advised:
         whole = shlex.split(line)
     else:
         named = dict(re.findall(r"(--[a-z-]+)[ =]('.*?'|[^\s,]+)", line)) if line.startswith("--") else {}

@@ -524,8 +524,6 @@ def test_a_dry_run_says_where_no_answer_may_be_lost(job, total, room):
     (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", f"epsilon = {total}"))
     done = job("--dry-run")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1].startswith(
-        "left after" if room else "no room    for a question whose answer is lost"
-    )
+    assert done.stdout.splitlines()[-1].startswith("left after" if room else "no room    if an answer is lost")
     assert job().returncode == 0
     assert "no room" not in job("--dry-run").stdout  # all is stored

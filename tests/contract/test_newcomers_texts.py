@@ -373,14 +373,17 @@ def test_size_in_agg_is_told_from_count():
         (lambda d: d.dp.protect(epsilon=3, name="..."), "name='visits'"),
         (lambda d: d.dp.session.extend(9, reason="..."), "reason='a second year of visits'"),
         (lambda d: d.dp.session.adopt(d.copy(), reason=" . . . "), "reason='a second year of visits'"),
-        (lambda d: d.dp.assign(x=lambda t: t.age.isin([...])), "assign: 'x': ... only stands for what you type there"),
+        (
+            lambda d: d.dp.assign(x=lambda t: t.age.isin([...])),
+            "assign: 'x': ... is a placeholder; type the value itself",
+        ),
     ],
 )
 def test_dots_of_advice_are_no_argument(typed, line):
     """Keys of ``...`` were counted, at their price, and a reason of dots was on record for ever."""
     df = protected(epsilon=3)
     session = df.dp.session
-    with pytest.raises(ArgumentTypeError, match="only stands for what you type there") as caught:
+    with pytest.raises(ArgumentTypeError, match="is a placeholder; type the value itself") as caught:
         typed(df)
     assert str(caught.value).endswith(line)
     assert (session.spent, len(session.releases)) == ("epsilon=0", 1)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from support.frames import protected
 
-AT_END = "within 1 % of the {} bound: values lie at it or beyond, or the bounds are far too wide"
+AT_END = "within 1 % of the {} bound: either values lie at this bound or beyond it, or the bounds are far too wide"
 
 
 @pytest.fixture(scope="module")

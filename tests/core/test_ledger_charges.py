@@ -189,7 +189,7 @@ def test_a_charge_inside_a_charge_is_refused_and_disturbs_nothing(ledger):
     caught = []
 
     def act():
-        with pytest.raises(LedgerError, match="middle of a charge") as error:
+        with pytest.raises(LedgerError, match="middle of another charge") as error:
             ask(ledger, "0.1")
         caught.append(error)
 

@@ -173,10 +173,10 @@ def test_a_column_that_a_step_left_out_was_not_added_later():
 @pytest.mark.parametrize("name", ["visits\ud800", "\udfff"])
 def test_half_a_character_is_no_name(name):
     df = people()
-    with pytest.raises(ArgumentValueError, match="without characters that are not seen"):
+    with pytest.raises(ArgumentValueError, match="without invisible characters"):
         df.dp.protect(epsilon=1, name=name)
     df.dp.protect(epsilon=1, name=fresh())
-    with pytest.raises(ArgumentValueError, match=r"not seen.*, name='nightly\w*'") as error:
+    with pytest.raises(ArgumentValueError, match=r"invisible.*, name='nightly\w*'") as error:
         df.dp.allot(f"nightly{name}", epsilon=0.5)
     df.dp.allot(str(error.value).rpartition("'")[0].rpartition("'")[2], epsilon=0.5)
 
@@ -191,7 +191,7 @@ def test_files_that_cannot_be_written_are_refused_in_own_words(tmp_path):
         assert isinstance(error.value, OSError)
         assert (
             str(error.value)
-            == f"path: '{place}' cannot be written (No such file or directory); what was there is as it was"
+            == f"path: '{place}' cannot be written (No such file or directory); a file that was there is unchanged"
         )
 
 

@@ -149,7 +149,7 @@ def test_a_pivot_table_of_shares_has_it_cell_by_cell(asked):
 def test_a_line_says_it_of_the_population_where_its_residuals_are_said_to_be_constant(asked):
     bounds = {"age": BOUNDS, "place": (0, 1)}
     line = asked.assign(place=lambda d: d["age"] / 100).linear_regression("place", "age", bounds=bounds)
-    with pytest.raises(pandas_dp.ArgumentTypeError, match="where residuals spread as much everywhere") as caught:
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="only if residuals spread equally everywhere") as caught:
         line.interval(of="population")
     written = re.search(r"\.(interval\(.*\))$", str(caught.value))[1]
     noise, both = line.interval(0.95), eval(f"line.{written}")

@@ -172,7 +172,7 @@ def test_a_stream_takes_a_plain_epsilon(price, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("condition", "line"), [("age > 30", "cuts a bin"), ("pay > 3", "not a column of the domain"), ("age +", "read")]
+    ("condition", "line"), [("age > 30", "splits a bin"), ("pay > 3", "not a column of the domain"), ("age +", "read")]
 )
 def test_refused_questions_cost_nothing(condition, line, monkeypatch):
     df = protected(epsilon=3)

@@ -126,7 +126,7 @@ def test_a_budget_of_which_all_was_left_is_not_raised(tmp_path, name):
     before = session.spent
     if name != "pure" and name != "gdp":
         assert before.delta == Decimal("1e-6")  # also that for finding keys
-    with pytest.raises(LedgerError, match="so it is not raised"):
+    with pytest.raises(LedgerError, match="so its total cannot be raised"):
         session.extend(to=5, reason="more")
     assert session.spent == before
     assert "If the total was raised after the copy was made" in unescape(session.report())
