@@ -53,7 +53,7 @@ class Call(NamedTuple):
         for name, known in parameters.items():
             if (value := given.get(name, LEFT_OUT)) is LEFT_OUT:
                 continue
-            needed = known.default is LEFT_OUT
+            needed = known.default is LEFT_OUT or name == "columns"
             text = bounds_text(value) if name == "bounds" else argument_text(value)
             placed = known.kind is known.POSITIONAL_OR_KEYWORD and (needed or name == "column")
             if not placed or (tiers[0] and isinstance(value, int)):
