@@ -145,7 +145,8 @@ def replaced():
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_terms_typed_anew_leave_a_frame_on_its_budget(which):
-    frame = replaced()[which]
+    with pytest.warns(UserWarning, match="replaces the terms of another table"):
+        frame = replaced()[which]
     with pytest.raises(ArgumentValueError, match="already spends from the budget"):
         frame.dp.protect(epsilon=50, name=fresh())
     other = pd.DataFrame({"x": [1, 2]}).dp.protect(epsilon=9, name=fresh())
