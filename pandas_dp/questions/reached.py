@@ -45,7 +45,8 @@ def refuse_protected(function: Callable[..., Any], name: str) -> None:
     ArgumentTypeError
     """
     for called, value in _reached(function):
-        if is_private(value) or frames.lookup(value) is not None:
+        # of a dict, which may hold itself, what it holds comes by itself
+        if (not isinstance(value, dict) and is_private(value)) or frames.lookup(value) is not None:
             what = f"the protected table or column {called!r}" if called else "a protected table or column"
             raise ArgumentTypeError(
                 f"{name} uses {what} beside its argument, so its result could reveal all rows. Nothing was charged. Use "
@@ -116,8 +117,12 @@ def _used(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     held = function.__globals__
     for name in _globals(code) & held.keys():
         value = held[name]
-        # functions of other modules were written for other tables
-        if not isinstance(value, types.FunctionType) or value.__globals__ is held:
+        # functions of other modules were written for other tables; one of this module that others wrapped says so
+        if (
+            not isinstance(value, types.FunctionType)
+            or value.__globals__ is held
+            or value.__module__ == held.get("__name__")
+        ):
             yield name, value
 
 

@@ -70,6 +70,12 @@ def remembered(block):
     return float(df["pay"].max())
 
 
+@functools.singledispatch
+def dispatched(block):
+    """What its name leads to is code of another module, which holds it."""
+    return float(df["pay"].max())
+
+
 def closed_over(other):
     def largest(block):
         return float(other["pay"].max())
@@ -170,6 +176,7 @@ WAYS = {
     "an object that is called": Model(df),
     "whose code uses a global": OfGlobal(),
     "a function that remembers": remembered,
+    "a helper that another module wrapped": lambda block: dispatched(block),
     "numpy's vectorize": np.vectorize(lambda block: float(df["pay"].max())),
 }
 QUESTIONS = {
@@ -224,6 +231,19 @@ def test_other_tables_answers_and_names_of_columns_are_no_fault():
             assert "beside its argument" not in str(error), function  # noqa: PT017 - others may be refused as no number
     with pytest.raises(ArgumentTypeError, match="asks a question of its own"):
         ask.sample_and_aggregate(lambda block: float(priced.count()), bounds=(0, 100), blocks=20)
+
+
+itself: dict[str, object] = {"own": PUBLIC}
+itself["self"] = itself
+
+
+def test_a_dict_that_holds_itself_is_looked_through_once():
+    own, ask = table(), dict(itself)
+    own.dp(epsilon=50).sample_and_aggregate(lambda block: float(len(itself)), bounds=(0, 100), blocks=20)
+    assert own.dp.session.spent.epsilon == 50
+    ask["more"] = [ask, df]
+    with pytest.raises(ArgumentTypeError, match="beside its argument"):
+        own.dp(epsilon=1).sample_and_aggregate(lambda block: float(len(ask)), bounds=(0, 100), blocks=20)
 
 
 def test_the_exact_maximum_is_not_given_away():
