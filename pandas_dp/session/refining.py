@@ -138,12 +138,13 @@ def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
     key = f"{base.request.key} refined"
     with opening():  # which holds back whoever states other public facts: both requests are of the same ones
         same = table.request(base.query, base.columns, fresh=False).key == base.terms
-        now = not table.grows or base.content == table.content
         kept = session._ledger.stored(session.name, key) is not None
         why = None if kept else _anew(base, table, offer)
-        if not same or not (now or kept):
+        if not same:
             raise LedgerError(OTHER_ROWS)
-        made = _averaged(base, table, offer, why) if why is not None else _refined(entry, key, base, table, offer)
+        made = (
+            _averaged(entry, base, table, offer, why) if why is not None else _refined(entry, key, base, table, offer)
+        )
     if made is None:
         return answer
     request, query, terms = made
@@ -207,16 +208,16 @@ def _terms(base: Drawn, table: Table, price: Price) -> Terms:
     return table.terms(base.query.steps, price, table.counted(base.query.groups, table.session.unit))
 
 
-def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> Made | None:
+def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> Made | None:
     """The request for a new draw, averaged by precision with those of the same question and rows that this process knows.
 
-    None where nothing is missing.
+    None where nothing is missing. Where a table grows it belongs to its base, and is drawn from the rows of that one alone.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, LedgerError
     """
-    session, known = table.session, _others(base, table)
+    session, known = table.session, _others(entry, base, table)
     asked: Any = base.query.aggregate
     if isinstance(offer, Accuracy):
         wanted = _terms(base, table, Price(Fraction(1)))
@@ -229,8 +230,10 @@ def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> M
         if MeanNoise.of(noises).half_width(level) <= most:
             return None
         offer = Price(least_epsilon(lambda e: MeanNoise.of([*noises, noise_at(e)]).half_width(level) <= most))
-    key = f"{base.request.key} and once more at {offer}"
+    key = f"{base.request.key} and once more at {offer}{f' beside {entry}' * table.grows}"
     found = session._ledger.stored(session.name, key)
+    if found is None and table.grows and base.content != table.content:
+        raise LedgerError(OTHER_ROWS)
     terms = _terms(base, table, offer)
     look = asked.look(terms)
     others = [one for one in known if found is None or one.entry < found[0]]
@@ -255,14 +258,18 @@ def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> M
     return Made(replace(request, key=key, recipe=steps), query, request.key)
 
 
-def _others(base: Drawn, table: Table) -> list[Other]:
-    """Draws of the question of a base, of the same rows by the same rules: the last of each chain, and all single ones."""
+def _others(of: int, base: Drawn, table: Table) -> list[Other]:
+    """Draws of the question of a base, of the same rows by the same rules: the last of each chain, and all single ones.
+
+    Where a table grows, the base and what it is a mean of: in another process, too, they are known to be of the same rows.
+    """
     asked, drawn = base.query, table.session._drawn
     refined = {entry for one in drawn.values() for entry in one.query.refines}
+    mine = {of, *(entry for entry, _ in asked.averages)}
     found = []
     for entry, one in drawn.items():
         same = (one.query.steps, one.query.groups) == (asked.steps, asked.groups)
-        same = same and (not table.grows or one.content == base.content)
+        same = same and (entry in mine or not table.grows)
         if entry in refined or not same or repr(one.query.aggregate) != repr(asked.aggregate):
             continue
         known = _summed(one)
