@@ -21,6 +21,7 @@ from pandas_dp.facts.periods import EXAMPLES, Periods
 from pandas_dp.release.text import COUNTED
 
 LEAST_BOUND = Fraction(1, 10)  # a delta from which on nothing is promised
+NONE_NAMED = ", as answers that name none count in each"
 Bound = tuple[Fraction, Fraction] | None  # epsilon and delta
 
 
@@ -101,10 +102,15 @@ def in_periods(budget: Budget, many: int, widest: int) -> Bound:
     return (many * budget.epsilon, delta) if delta < LEAST_BOUND else None
 
 
-def promise(budget: Budget, unit: PrivacyUnit, many: int, widest: int) -> str:
-    """Say what the totals promise one unit in so many periods."""
-    found = in_periods(budget, many, widest)
-    return f"nothing: delta would be {show(LEAST_BOUND)} or more" if found is None else _terms(*found)
+def promise(budget: Budget, unit: PrivacyUnit, many: int, state: Most) -> str:
+    """Say what the totals promise one unit in so many periods, whatever is asked from here on."""
+    if state.start != State.zero():
+        return f"nothing{NONE_NAMED}"
+    found = in_periods(budget, many, state.widest)
+    if found is None:
+        return f"nothing: delta would be {show(LEAST_BOUND)} or more"
+    apart = budget.delta and many > 1 and state.widest <= 1
+    return _terms(*found) + f" as long as every question names one {unit.period}" * bool(apart)
 
 
 def group_text(budget: Budget, unit: PrivacyUnit, state: State, size: int, periods: Any) -> str:
@@ -120,7 +126,7 @@ def group_text(budget: Budget, unit: PrivacyUnit, state: State, size: int, perio
             "periods= gives the promise for one unit in several periods: it needs a budget for each period, unit= and "
             "a size of 1, session.group(periods=7)"
         )
-    return f"one {unit.column!r} in {many:,} {unit.period}s: {promise(budget, unit, many, state.widest)}"
+    return f"one {unit.column!r} in {many:,} {unit.period}s: {promise(budget, unit, many, state)}"
 
 
 def _terms(epsilon: Fraction, delta: Fraction) -> str:
@@ -150,7 +156,7 @@ def spent(rule: Filter, state: Most, unit: PrivacyUnit, one: Odometer) -> Period
 def _until(rule: Filter, state: Most) -> str:
     """In how many periods somebody may be at most for anything to be promised."""
     if state.start != State.zero():
-        return ", as answers that name none count in each"
+        return NONE_NAMED
     many = 0
     while many < len(state.periods) and in_periods(rule.budget, many + 1, state.widest) is not None:
         many += 1

@@ -58,7 +58,8 @@ class Refining(PreparedFrame):
         The answer at e is exactly the answer at e + f plus noise that no data touch. Whoever refines only answers that look
         surprising should know that an interval covers in 95 % of all answers, not of those. The rows are those that were
         protected: never write into their memory past pandas. A mean is that of all draws of the question that this process
-        knows, of the same rows, rounded to steps of the noise; each draw is charged in full. Source: Koufogiannis, Han,
+        knows, of the same rows, rounded to steps of the noise; each draw is charged in full. In a budget for each period, with
+        ``table=`` and no version, it is that of the answer given, its own draws and a new one. Source: Koufogiannis, Han,
         Pappas 2016.
 
         Examples

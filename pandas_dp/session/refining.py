@@ -26,10 +26,8 @@ MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
 MOST_NUMBERS = 10**6  # of all their draws together that are remembered
 NO_MEAN = (
     "only sums and counts of rows with noise on top are refined, not choices, quantiles, found keys or answers of several "
-    "measurements: a better choice reveals more than the difference in price pays for. Ask again at the whole price: "
-    "df.dp(epsilon=1, fresh=True)"
+    "looks: a better pick tells more than the price between. Ask again at the whole price: df.dp(epsilon=1, fresh=True)"
 )
-UNKNOWN = "rows of entry "  # begins the content of an answer that another process gave of a table that grows
 ANEW = "drawn anew and not refined:"
 OTHER_ROWS = (
     "an answer is refined from the rows it was drawn from: by the same question, for the same frame or one of the same table= "
@@ -109,7 +107,7 @@ def content_of(drawn: dict[int, Drawn], given: gate.Given, table: Table) -> str:
     if given.paid or not table.grows:
         return table.content
     known = drawn.get(given.sequence)
-    return f"{UNKNOWN}{given.sequence}" if known is None else known.content
+    return f"entry {given.sequence}" if known is None else known.content
 
 
 def _gone() -> View:
@@ -142,9 +140,11 @@ def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
         same = table.request(base.query, base.columns, fresh=False).key == base.terms
         kept = session._ledger.stored(session.name, key) is not None
         why = None if kept else _anew(base, table, offer)
-        if not same or (why is None and not kept and not _same_rows(base, table, None)):
+        if not same:
             raise LedgerError(OTHER_ROWS)
-        made = _averaged(base, table, offer, why) if why is not None else _refined(entry, key, base, table, offer)
+        made = (
+            _averaged(entry, base, table, offer, why) if why is not None else _refined(entry, key, base, table, offer)
+        )
     if made is None:
         return answer
     request, query, terms = made
@@ -194,9 +194,9 @@ def _anew(base: Drawn, table: Table, offer: Price | Accuracy) -> str | None:
     if offer.delta or (isinstance(offer, Price) and offer.rho is not None) or base.query.price.gaussian:
         return "only Laplace noise is refined, for a plain epsilon"
     if unit is not None:
-        return f"each question draws some rows of each {unit!r}, anew each time"
+        return f"each question draws some rows of each {unit!r}, and every time others"
     if base.query.averages:
-        return "a mean of several draws is not refined"
+        return "what it is the mean of is not refined"
     if base.table is None or base.table() is not table:
         return (
             "these are not the rows in memory that it was drawn from: another process drew it, or files are read again"
@@ -208,16 +208,16 @@ def _terms(base: Drawn, table: Table, price: Price) -> Terms:
     return table.terms(base.query.steps, price, table.counted(base.query.groups, table.session.unit))
 
 
-def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> Made | None:
+def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> Made | None:
     """The request for a new draw, averaged by precision with those of the same question and rows that this process knows.
 
-    None where nothing is missing.
+    None where nothing is missing. Where a table grows it belongs to its base, and is drawn from the rows of that one alone.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, LedgerError
     """
-    session, known = table.session, _others(base, table)
+    session, known = table.session, _others(entry, base, table)
     asked: Any = base.query.aggregate
     if isinstance(offer, Accuracy):
         wanted = _terms(base, table, Price(Fraction(1)))
@@ -230,10 +230,10 @@ def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> M
         if MeanNoise.of(noises).half_width(level) <= most:
             return None
         offer = Price(least_epsilon(lambda e: MeanNoise.of([*noises, noise_at(e)]).half_width(level) <= most))
-    key = f"{base.request.key} and once more at {offer}"
+    key = f"{base.request.key} and once more at {offer}{f' beside {entry}' * table.grows}"
     found = session._ledger.stored(session.name, key)
-    if not _same_rows(base, table, None if found is None else found[0]):
-        raise LedgerError(OTHER_ROWS)  # as of a table that grew: a mean would be of neither's rows
+    if found is None and table.grows and base.content != table.content:
+        raise LedgerError(OTHER_ROWS)
     terms = _terms(base, table, offer)
     look = asked.look(terms)
     others = [one for one in known if found is None or one.entry < found[0]]
@@ -258,27 +258,18 @@ def _averaged(base: Drawn, table: Table, offer: Price | Accuracy, why: str) -> M
     return Made(replace(request, key=key, recipe=steps), query, request.key)
 
 
-def _same_rows(base: Drawn, table: Table, entry: int | None) -> bool:
-    """Whether an entry, or a draw that is yet to come, is of the rows of a base.
+def _others(of: int, base: Drawn, table: Table) -> list[Other]:
+    """Draws of the question of a base, of the same rows by the same rules: the last of each chain, and all single ones.
 
-    Of a table that grows and two entries of earlier processes that is not known; the later one was refined from the other.
+    Where a table grows, the base and what it is a mean of: in another process, too, they are known to be of the same rows.
     """
-    if not table.grows:
-        return True
-    last = None if entry is None else table.session._drawn.get(entry)
-    if entry is not None and last is None:
-        return base.content.startswith(UNKNOWN)
-    return base.content == (table.content if last is None else last.content)
-
-
-def _others(base: Drawn, table: Table) -> list[Other]:
-    """Draws of the question of a base, of the same rows by the same rules: the last of each chain, and all single ones."""
     asked, drawn = base.query, table.session._drawn
     refined = {entry for one in drawn.values() for entry in one.query.refines}
+    mine = {of, *(entry for entry, _ in asked.averages)}
     found = []
     for entry, one in drawn.items():
         same = (one.query.steps, one.query.groups) == (asked.steps, asked.groups)
-        same = same and (not table.grows or one.content == base.content)
+        same = same and (entry in mine or not table.grows)
         if entry in refined or not same or repr(one.query.aggregate) != repr(asked.aggregate):
             continue
         known = _summed(one)

@@ -9,7 +9,7 @@ from fractions import Fraction as F
 import pandas as pd
 import pytest
 
-from pandas_dp.books import odometer
+from pandas_dp.books import odometer, period_words
 from pandas_dp.books.amounts import Most, group_delta
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
@@ -75,6 +75,21 @@ def test_charges_that_name_no_day_leave_no_bound_for_a_person():
     )
     assert math.isinf(told.epsilon)
     assert "as answers that name none count in each" in told
+
+
+def test_the_promise_for_several_days_says_what_ends_it():
+    """A later question over two days ends (k epsilon, k delta); a charge that names no day ends any promise to a person."""
+    rule, state = asked(HYBRID, "0.5")
+    assert period_words.promise(HYBRID, UNIT, 1, state) == "epsilon=1, delta=1e-6"
+    assert period_words.promise(HYBRID, UNIT, 7, state) == (
+        "epsilon=7, delta=7e-6 as long as every question names one day"
+    )
+    _, wide = asked(HYBRID, "0.5", widest=2)
+    assert period_words.promise(HYBRID, UNIT, 7, wide).startswith("epsilon=7, delta=0.0006")
+    rule, pure = asked(PURE, "1")
+    assert period_words.promise(PURE, UNIT, 7, pure) == "epsilon=7"
+    put_on_record = Most.of(State.zero().plus(rule.charge(PrivacyLoss.pure(F(1)))), pure.periods, 1)
+    assert period_words.promise(PURE, UNIT, 7, put_on_record) == "nothing, as answers that name none count in each"
 
 
 def test_what_is_left_is_told_day_by_day():

@@ -448,6 +448,22 @@ def test_answers_from_before_a_table_grew_are_not_averaged_with_those_since():
     assert str(session.left.period(MON)) == "epsilon=350"
 
 
+def test_a_mean_of_draws_comes_back_for_nothing_whatever_the_table_holds_by_then(ledger):
+    given = []
+    for many in (100, 100, 500):
+        frame = visits(*((f"{MON} 10:00", who, 0.0) for who in range(many)))
+        session = protect(frame, "means", epsilon=500, table="visits", ledger=ledger)
+        night = frame.dp.period(MON)
+        answers = [night.dp(epsilon=1).count()]
+        for price in (2, 3):
+            answers.append(night.dp(epsilon=price).refine(answers[-1]))
+        given.append(([int(answer) for answer in answers], answers[-1].query.averages, str(session.left.period(MON))))
+        session.close()
+    assert given[0] == given[1] == given[2]
+    assert given[0][-1] == "epsilon=494"
+    assert len(given[0][1]) == 2
+
+
 def test_answers_from_before_a_table_grew_are_not_reconciled_with_those_since():
     _, night, stored, now = grown("grown rows", unit=None, max_rows=None)
     new = night.dp(epsilon=60).count()
