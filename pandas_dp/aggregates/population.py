@@ -25,6 +25,7 @@ from pandas_dp.aggregates.rotated import Law
 from pandas_dp.aggregates.several import Cells, Columns
 from pandas_dp.aggregates.shared_moments import RotatedMean, SharedMoments, shown
 from pandas_dp.aggregates.uncertainty import ENOUGH, NUMBER, EachOf, Ends, ErrorModel, Ratio, series_of
+from pandas_dp.aggregates.weighted_noise import MeanNoise
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
@@ -247,6 +248,9 @@ def of_population(error: Any) -> ErrorModel | None:
     if isinstance(error, EachOf):
         each = [of_population(one) for one in error.models]
         return EachOf(tuple(one for one in each if one is not None)) if None not in each else None
+    law = getattr(error, "noise", None)
+    if isinstance(getattr(law, "noise", law), MeanNoise):  # of whose sums with a normal error no law is known here
+        return None
     found = sampled(error)
     if found is None:
         other: ErrorModel | None = getattr(error, "population", None)

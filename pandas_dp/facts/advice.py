@@ -257,7 +257,7 @@ def _meant(value: Any, free: list[inspect.Parameter]) -> inspect.Parameter | Non
         float: "float",
         tuple: "bounds",
         list: lists,
-        dict: "keys bounds bins"
+        dict: "keys workload bounds bins"
         if type(value) is dict and {*map(type, value.values())} != {tuple}
         else "bounds keys bins",
     }

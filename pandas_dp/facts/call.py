@@ -89,7 +89,7 @@ def safe(value: Any, argument: str = "") -> str:
         return repr(value)
     if argument in ("columns", "column", "x", "by") and type(value) is list:
         return f"[{', '.join(map(safe, value))}]"
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and argument != "workload":
         return "..."
     return "function" if callable(value) else EXAMPLES.get(argument, "...")
 

@@ -143,9 +143,7 @@ class StatisticQuestions(QuantileQuestions):
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
         if is_private(given):
-            raise ArgumentTypeError(
-                f"{name}() takes no bounds='private'; if you know no bound, type bounds=(None, None)"
-            )
+            raise ArgumentTypeError(f"{name}() takes no bounds='private'; if you know no bound: bounds=(None, None)")
         if open_ended(given):
             lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
         else:

@@ -136,7 +136,7 @@ class TableQuestions(PreparedFrame):
             keyed, labels = self._keys("histogram", column, keys, other, null)
             told: dict[str, Any] = {"keys": keyed.keys, "bounds": LEFT_OUT}
             if own:
-                return self._workload(keyed, labels, workload, column, told)
+                return self._workload(self, keyed, labels, workload, column, told)
             return self._ask(self._text(**told), CountBy(keyed, labels, name="count"), (column,))
         binned, labels = checks.bins(edges, other, null, self._kind(column), "histogram", column)
         told, asked = (
@@ -144,16 +144,17 @@ class TableQuestions(PreparedFrame):
             self._noting(last_edge(bins, labels)),
         )
         if own:
-            return asked._workload(binned, labels, workload, column, told)
+            return self._workload(asked, binned, labels, workload, column, told)
         question = RangeCounts(binned, labels) if workload == "ranges" else CountBy(binned, labels, name="count")
         return asked._ask(self._text(**told), question, (column,))
 
     def _workload(
-        self, by: Partition, labels: Labels, workload: Any, column: str, told: dict[str, Any]
+        self, asked: PreparedFrame, by: Partition, labels: Labels, workload: Any, column: str, told: dict[str, Any]
     ) -> SeriesRelease:
         names, queries = queries_of(workload, labels)
         text = self._text(**told, workload=as_typed(workload, names))
-        return self._ask(text, WorkloadAnswers(by, names, queries), (column,))
+        found: SeriesRelease = asked._ask(text, WorkloadAnswers(by, names, queries), (column,))
+        return found
 
     def _edges(self, name: str, column: str, bins: Any, bounds: Any) -> Any:
         return checks.equal(bins, bounds, self._kind(column), self._facts(column), name, column)

@@ -17,7 +17,7 @@ from pandas_dp.facts.public_only import legible
 from pandas_dp.questions.reached import refuse_protected
 
 MOST_PARTS, MOST_QUERIES, MOST_NUMBERS = 512, 1 << 16, 1 << 24
-LINE = "workload=[(0, 18), (18, 65)]"
+LINE = "workload=[(0, 50), (50, 100)]"
 
 
 def queries_of(given: Any, labels: Labels) -> tuple[Labels, tuple[Query, ...]]:

@@ -209,7 +209,7 @@ class Release(ErrorBarNames):
         checked_level(level)
         if not isinstance(of, str) or of not in ("noise", "population"):
             raise ArgumentValueError("of must be 'noise' or 'population': .interval(0.95, of='population')")
-        if residuals is not None and residuals != "constant":
+        if residuals is not None and (not isinstance(residuals, str) or residuals != "constant"):
             raise ArgumentValueError(
                 "residuals must be 'constant': .interval(0.95, of='population', residuals='constant')"
             )

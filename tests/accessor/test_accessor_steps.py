@@ -60,7 +60,7 @@ PLAIN = {
         month=d.when.dt.month.astype(float),
         band=pd.cut(d.age, [0, 30, 99], labels=["young", "old"]).astype("str"),
         initial=d.city.astype(object).str.upper().astype(pd.StringDtype("python", na_value=np.nan)),
-        paid=np.trunc(d.pay.fillna(-1)),
+        paid=np.trunc(d.pay.fillna(-1)).astype("Int64"),
     ),
 }
 FOUR_STEPS = (

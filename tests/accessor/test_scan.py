@@ -179,7 +179,7 @@ def test_columns_in_the_names_of_directories(tmp_path):
         write(rows.drop(columns="sex"), tmp_path / f"sex={sex}")
     with pytest.raises(ArgumentValueError, match="names of directories") as caught:
         pandas_dp.scan_parquet(ds.dataset(tmp_path, partitioning="hive"))
-    assert "say them: pandas_dp.scan_parquet(pyarrow.dataset.dataset(" in str(caught.value)
+    assert "give the types: pandas_dp.scan_parquet(pyarrow.dataset.dataset(" in str(caught.value)
     parted = ds.partitioning(pa.schema([("sex", pa.string())]), flavor="hive")
     scan = protected(ds.dataset(tmp_path, partitioning=parted))
     assert scan.dp(epsilon=SURE).query("sex == 'F'").count() == 500
@@ -512,7 +512,7 @@ def test_one_name_of_a_directory_decides_on_no_other(last, tmp_path, monkeypatch
     assert plain.dtypes["year"] == pd.ArrowDtype(pa.string())
     assert plain.dp(epsilon=SURE).histogram("year", keys=["2023"]).value.tolist() == [10]
     plain.dp.session.close()
-    line = str(guessed.value).split("say them: ")[1]
+    line = str(guessed.value).split("give the types: ")[1]
     line = line if last == "2025" else line.replace("int32", "string")
     parted = eval(line.removeprefix("pandas_dp.scan_parquet"), {"pyarrow": pa})
     scan = protected(parted)

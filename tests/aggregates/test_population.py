@@ -408,4 +408,16 @@ def test_under_replace_one_too(terms):
 
 def test_no_type_of_noise_is_left_out():
     """`with_normal` asks for the type of the noise, as no method of it tells the law of a sum with a normal error."""
-    assert {cls.__name__ for cls in population.Noise.__subclasses__()} == {"DiscreteLaplace", "DiscreteGaussian"}
+    known = {"DiscreteLaplace", "DiscreteGaussian"}
+    assert {cls.__name__ for cls in population.Noise.__subclasses__()} == known | {"MeanNoise"}
+
+
+def test_of_a_mean_of_draws_nothing_is_told_of_a_population():
+    df = pd.DataFrame({"old": [True, False] * 2000})
+    df.dp.protect(epsilon=10, delta=1e-6, name=fresh())
+    rough = df.dp(epsilon=1).mean("old")
+    assert rough.interval(of="population") is not None
+    mean = df.dp(epsilon=1).refine(rough)
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="does not tell"):
+        mean.interval(of="population")
+    df.dp.session.close()

@@ -73,7 +73,11 @@ def test_a_delta_buys_no_selection(monkeypatch):
         (["age"], {"k": 2, "bounds": (0, 120)}, "dict"),
         (["age"], {"k": 2, "bounds": BOUNDS}, "only these columns"),
         (["age"], {"k": 2, "bounds": {"age": (9, 0)}}, "lower end first"),
-        (["age", "pay"], {"k": 2, "bounds": {"age": (0, 120)}}, r"kmeans\(.*, k=2, bounds=\{'pay': \(lower, upper\)\}"),
+        (
+            ["age", "pay"],
+            {"k": 2, "bounds": {"age": (0, 120)}},
+            r"k=2, bounds=\{'age': \(0, 120\), 'pay': \(lower, upper\)\}",
+        ),
         (["age"], {"k": 2, "bounds": {"age": (0, 120)}, "blocks": 0}, "blocks"),
     ],
     ids=str,

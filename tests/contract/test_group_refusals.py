@@ -107,7 +107,7 @@ REFUSED = [
     (lambda d: d.groupby("pid", keys=range(2000))["age"].histogram(bins=range(1000)), r"1,998,000 combinations"),
     (lambda d: d.groupby(["sex", "city"], keys=KEYS)["no"], r"no column named 'no'"),
     (
-        lambda d: d.groupby(["sex", "city"], keys=KEYS)[["age"]],
+        lambda d: d.groupby(["sex", "city"], keys=KEYS)["age", "pay"],
         r"groupby\(\['sex', 'city'\], keys=\[\.\.\.\]\)\['cost'\]",
     ),
     (

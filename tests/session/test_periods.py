@@ -229,7 +229,9 @@ def test_a_stored_answer_is_not_reconciled_with_one_about_rows_that_came_later(l
     session.close()
     restarted = table()
     session = protect(restarted, "stored", **said)
-    with pytest.raises(ArgumentTypeError, match="not about the same rows"):  # nobody knows which rows they were drawn from
+    with pytest.raises(
+        ArgumentTypeError, match="not about the same rows"
+    ):  # nobody knows which rows they were drawn from
         pandas_dp.reconcile([by_patient(restarted), crossed(restarted)])
     session.close()
 

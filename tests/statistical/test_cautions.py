@@ -57,6 +57,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
         "which quantile was asked for, by a noisy number of rows that is told",
     ),
     "aggregates/regression.py LinearRegression.from_sums": (3, "slopes were pulled to 0, and there is no interval"),
+    "release/running_total.py _gaps": (1, "which periods answers are about"),
     "aggregates/several.py noted": (1, "the guarantee of a choice; what a part says itself stays what it is"),
     "aggregates/summary.py Summary._notes": (2, "the guarantee of a choice beside a noisy number of rows that is told"),
     "aggregates/summary.py SummaryWithBars._notes": (1, "one row decides"),

@@ -270,6 +270,7 @@ NONE: dict[str, str] = {  # questions that print no interval
     **dict.fromkeys(("smooth median", "trimmed mean", "mst_cost"), "the noise fits the data, so its size is private"),
     **dict.fromkeys(("unique", "unique by column", "unique combinations"), "keys have no error bar"),
     "randomized_response": "each row is answered for itself; its estimate() has intervals",
+    "randomized_response alpha": "as randomized_response",
 }
 STREAMED = {  # no answers themselves, and `tests/session` asks them
     "above_threshold": "answers above or below",

@@ -52,6 +52,8 @@ def form(name: str) -> str:
     (method,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(method, ast.FunctionDef)
     assert method.args.args[1].arg in ("column", "columns")
+    if len(method.args.defaults) == len(method.args.args) - 1:  # the column has one, too
+        del method.args.defaults[0]
     del method.args.args[1]
     by_place = [other.arg for other in method.args.args[1:]]
     given = ["self._column", *by_place, *(f"{other.arg}={other.arg}" for other in method.args.kwonlyargs)]
