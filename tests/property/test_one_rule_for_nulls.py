@@ -71,6 +71,8 @@ USES: dict[str, tuple[str, ...]] = {
     "sizes of combinations": ("ward", "day"),
     "pivot table of sums": ("ward", "to", "cost"),
     "histogram of groups": ("ward",),
+    "sums of bins": ("cost",),
+    "sums of keys": ("ward",),
     **dict.fromkeys(["median", "quantile", "min", "best_price", "select"], ("cost",)),
     **dict.fromkeys(["quantile by column", "min by column", "best_price by column"], ("cost",)),
     "median by column": ("wait",),
@@ -133,7 +135,7 @@ COLUMNWISE = {  # several answers, each about its own column
 }
 ELSEWHERE = {  # random blocks, one answer per row, a user's function: further down, or in tests of their own
     *("mean of blocks", "means of blocks", "kmeans", "group means of blocks", "select by table", "vote"),
-    *("own function", "own numbers"),
+    *("own function", "own numbers", "randomized_response alpha"),
     *("median of blocks", "winsorized mean", "smooth blocks", "winsorized blocks", "randomized_response"),
     *("means of a function of groups", "medians of a function of groups", "function of groups by noisy size"),
 }
