@@ -251,7 +251,7 @@ def test_rounded_numbers_move_by_no_more_than_is_stated(outputs, norm, steps, da
     near = st.floats(-3, 3) | st.sampled_from([-0.5, 0.5, 1.5, np.nextafter(0.5, 0), np.nextafter(1.5, 0)])
     base, move = (np.array(data.draw(st.lists(near, min_size=outputs, max_size=outputs))) for _ in range(2))
     size = np.linalg.norm(move, norm)
-    both = base, base + (move * min(1, steps / size) if size else move)
+    both = base, base + (move * (steps / size) if size > steps else move)
     exact = [abs(Fraction(y) - Fraction(x)) for x, y in zip(*both, strict=True)]
     assume(sum(exact) <= steps if norm == 1 else sum(x * x for x in exact) <= steps**2)
     moved = np.subtract(*(numbers_of(tuple(map(float, at)), outputs, Fraction(1)) for at in both))
