@@ -169,7 +169,7 @@ def test_columns_to_describe_are_those_with_bounds():
     assert (
         df.dp.session.releases["query"]
         .iloc[-1]
-        .endswith("describe(bounds={'pay': (0, 5000), 'age': (0, 100)}, columns=['pay', 'age'])")
+        .endswith("describe(['pay', 'age'], bounds={'pay': (0, 5000), 'age': (0, 100)})")
     )
     again = query(epsilon=1).describe(bounds={"pay": (0, 5000), "age": (0, 100)}).preview(df)
     assert again.stored

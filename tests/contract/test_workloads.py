@@ -128,7 +128,7 @@ def test_what_the_books_say():
     assert "workload=[... 100 values]" in said[-1]
 
 
-LINE = r"workload=\[\(0, 18\), \(18, 65\)\]"
+LINE = r"workload=\[\(0, 50\), \(50, 100\)\]"
 REFUSED = {
     "a word": ("all", ValueError, "'bins', 'ranges' or a list of queries"),
     "none": (None, TypeError, LINE),
