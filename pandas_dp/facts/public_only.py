@@ -29,7 +29,7 @@ EXAMPLES = {  # how arguments are typed
     "unit": "'patient_id'",
     "bounds": "(0, 100)",
     "bins": "range(0, 101, 10)",
-    "workload": "[(0, 50), (50, 100)]",
+    "workload": "'bins'",
     "keys": "['A', 'B']",
     "k": "3",
     "score": "'bid >= candidate'",

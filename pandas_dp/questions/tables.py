@@ -25,7 +25,7 @@ from pandas_dp.questions.partition import Parts, parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import bounded, is_private
 from pandas_dp.questions.unknown_names import refuse_dates
-from pandas_dp.questions.workload import LINE, as_typed, queries_of
+from pandas_dp.questions.workload import ANY, as_typed, queries_of
 from pandas_dp.release.values import FrameRelease, SeriesRelease
 
 SHARES = ("all", "index", "columns")
@@ -118,7 +118,7 @@ class TableQuestions(PreparedFrame):
         if own and (other or null):
             raise ArgumentValueError("a workload of your own is about bins or keys alone: leave other= and null= out")
         if not own and workload not in ("bins", "ranges"):
-            raise ArgumentValueError(f"workload must be 'bins', 'ranges' or a list of queries: {LINE}")
+            raise ArgumentValueError(f"workload must be 'bins', 'ranges' or a list of queries: {ANY}")
         if not own and workload == "ranges" and (bins is None or keys is not None):
             line = Line("bins=range(0, 101, 10)", (("keys", ""), ("bins", "range(0, 101, 10)")))
             raise line.refuse("workload='ranges' needs bins, which have neighbours")

@@ -10,14 +10,14 @@ import pandas as pd
 
 from pandas_dp.aggregates.matrices import Query
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
-from pandas_dp.facts.call import MOST_LISTED
+from pandas_dp.facts.call import MOST_LISTED, value_text
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.public_only import legible
 from pandas_dp.questions.reached import refuse_protected
 
 MOST_PARTS, MOST_QUERIES, MOST_NUMBERS = 512, 1 << 16, 1 << 24
-LINE = "workload=[(0, 50), (50, 100)]"
+ANY = "workload='bins'"  # of whatever bins or keys there are
 
 
 def queries_of(given: Any, labels: Labels) -> tuple[Labels, tuple[Query, ...]]:
@@ -27,24 +27,34 @@ def queries_of(given: Any, labels: Labels) -> tuple[Labels, tuple[Query, ...]]:
     ------
     ArgumentTypeError, ArgumentValueError
     """
-    listed = _listed(given)
+    line = _example(labels)
+    listed = _listed(given, line)
     index = labels.index()
     if len(index) > MOST_PARTS:
         raise ArgumentValueError(
             f"workload= of your own goes with at most {MOST_PARTS} bins or keys: workload='ranges'"
         )
     if not 1 <= len(listed) <= MOST_QUERIES or len(listed) * len(index) > MOST_NUMBERS:
-        raise ArgumentValueError(f"workload must hold 1 to {MOST_QUERIES:,} queries: {LINE}")
-    rows = [_row(query, index, labels.edges, place) for place, (_, query) in enumerate(listed, 1)]
+        raise ArgumentValueError(f"workload must hold 1 to {MOST_QUERIES:,} queries: {line}")
+    rows = [_row(query, index, labels.edges, place, line) for place, (_, query) in enumerate(listed, 1)]
     if not any(row.any() for row in rows):
-        raise ArgumentValueError(f"workload asks about no bin or key: {LINE}")
+        raise ArgumentValueError(f"workload asks about no bin or key: {line}")
     names = tuple(name or _name(query, labels.edges, place) for place, (name, query) in enumerate(listed, 1))
     return Labels("query", names), tuple(map(_runs, rows))
 
 
+def _example(labels: Labels) -> str:
+    """A workload that these bins or keys answer."""
+    if labels.edges:
+        first, second, last = (value_text(labels.edges[place]) for place in (0, 1, -1))
+        return f"workload=[({first}, {second}), ({first}, {last})]"
+    some = [repr(key) for key in labels.values[:2] if isinstance(key, str)]
+    return f"workload=[[{some[0]}], [{', '.join(some)}]]" if some else ANY
+
+
 def as_typed(given: Any, labels: Labels) -> Any:
     """The workload for the books: of a function its place alone, of many queries their names."""
-    shown = [_as_typed(query) for _, query in _listed(given)]
+    shown = [_as_typed(query) for _, query in _listed(given, ANY)]
     if len(shown) > MOST_LISTED:
         return labels.values
     return dict(zip(given, shown, strict=True)) if isinstance(given, Mapping) else shown
@@ -56,45 +66,45 @@ def _as_typed(query: Any) -> Any:
     return query if isinstance(query, tuple | str) and len(query) == 2 else list(map(_plain, query))
 
 
-def _listed(given: Any) -> list[tuple[str, Any]]:
+def _listed(given: Any, line: str) -> list[tuple[str, Any]]:
     """Each query with its name, an empty text where it has none."""
     if isinstance(given, Mapping):
         if not all(isinstance(name, str) and name and legible(name) for name in given):
-            raise ArgumentTypeError("names of queries are text: workload={'young': (0, 18)}")
+            raise ArgumentTypeError(f"names of queries are text, such as {{'young': ...}}, or left out: {line}")
         return list(given.items())
     if isinstance(given, np.ndarray) and given.ndim == 2:
         return [("", row) for row in given]
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
         raise ArgumentTypeError(
-            f"workload must be 'bins', 'ranges', or a public list, dict or matrix of queries: {LINE}"
+            f"workload must be 'bins', 'ranges', or a public list, dict or matrix of queries: {line}"
         )
     return [("", query) for query in given]
 
 
-def _row(query: Any, index: pd.Index[Any], edges: tuple[Any, ...], place: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _row(
+    query: Any, index: pd.Index[Any], edges: tuple[Any, ...], place: int, line: str
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Weights of all parts."""
     if callable(query):
         refuse_protected(query, f"query {place} of the workload")
         return np.array([_holds(query, label, place) for label in index], dtype=np.float64)
     if not edges and isinstance(query, Sequence) and all(isinstance(key, str) for key in query) and query:
         if isinstance(query, str) or not set(query) <= set(index):
-            raise ArgumentValueError(
-                f"query {place} of the workload must be a list of listed keys: workload=[['A', 'B']]"
-            )
+            raise ArgumentValueError(f"query {place} of the workload must be a list of listed keys: {line}")
         return np.array([label in query for label in index], dtype=np.float64)
     if _is_pair(query, edges):
-        return _range(query, edges, place)
+        return _range(query, edges, place, line)
     if not isinstance(query, Iterable) or isinstance(query, str | bytes | Mapping):
         raise ArgumentTypeError(
-            f"query {place} of the workload is no pair of edges, function of a label, list of keys or row of weights: {LINE}"
+            f"query {place} of the workload is no pair of edges, function of a label, list of keys or row of weights: {line}"
         )
-    with told(behind=f": {LINE}"):
+    with told(behind=f": {line}"):
         weights = [
             float(exact_number(_plain(weight), f"a weight of query {place} of the workload")) for weight in query
         ]
     if len(weights) != len(index):
         raise ArgumentValueError(
-            f"query {place} of the workload must have a weight for each of the {len(index):,} bins or keys"
+            f"query {place} of the workload must have a weight for each of the {len(index):,} bins or keys: {line}"
         )
     return np.array(weights)
 
@@ -112,19 +122,19 @@ def _holds(query: Any, label: Any, place: int) -> bool:
     return bool(holds)
 
 
-def _range(pair: Sequence[Any], edges: tuple[Any, ...], place: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _range(pair: Sequence[Any], edges: tuple[Any, ...], place: int, line: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """1 for the bins between two edges; None is the first or the last one."""
     known = [edge.item() if isinstance(edge, np.generic) else edge for edge in edges]
     wanted = [end if one is None else _plain(one) for one, end in zip(pair, (known[0], known[-1]), strict=True)]
     try:
         if any(isinstance(edge, bool) for edge in wanted):
             raise ValueError
-        dates = isinstance(known[0], pd.Timestamp)
-        first, last = (known.index(pd.Timestamp(edge) if dates else edge) for edge in wanted)
+        read = type(known[0]) if isinstance(known[0], pd.Timestamp | pd.Timedelta) else None
+        first, last = (known.index(edge if read is None else read(edge)) for edge in wanted)
     except (TypeError, ValueError):
         first = last = 0
     if first >= last:
-        raise ArgumentValueError(f"query {place} of the workload must be two edges of the bins in their order: {LINE}")
+        raise ArgumentValueError(f"query {place} of the workload must be two edges of the bins in their order: {line}")
     row = np.zeros(len(known) - 1)
     row[first:last] = 1
     return row

@@ -30,7 +30,8 @@ NOBODY_KNOWS = (  # what was meant: which column, which expression, what a funct
     r"pivot_table\(\) needs columns",  # the first of three that stand by place is missing
     r"mst_cost\(\) needs weight",
     r"randomized_response\(\) gives one answer per row, ",  # of the whole table alone
-    r"query \d+ of the workload must ",  # which sums, where bins or keys are others now
+    # sums of other bins or keys than those that an earlier refusal has put in their place
+    r"query \d+ of the workload must (have a weight for each of the|be two edges of the bins) ",
 )
 numbered = itertools.count()
 

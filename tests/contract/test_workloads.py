@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from support.frames import people, protected, refused, watching
 
+from pandas_dp import PandasDPError
 from pandas_dp.aggregates import matrices
 
 EDGES = [0, 20, 40, 60, 100]
@@ -128,7 +130,7 @@ def test_what_the_books_say():
     assert "workload=[... 100 values]" in said[-1]
 
 
-LINE = r"workload=\[\(0, 50\), \(50, 100\)\]"
+LINE = r"workload=\[\(0, 20\), \(0, 100\)\]"
 REFUSED = {
     "a word": ("all", ValueError, "'bins', 'ranges' or a list of queries"),
     "none": (None, TypeError, LINE),
@@ -153,6 +155,31 @@ def test_refused(monkeypatch, name):
     df = protected()
     with refused(monkeypatch, df, error, text):
         df.dp(epsilon=1).histogram("age", bins=EDGES, workload=workload)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"column": "age", "bins": EDGES},
+        {"column": "age", "bins": [0, 100]},
+        {"column": "when", "bins": pd.date_range("2013-01-01", periods=4, freq="MS")},
+        {"column": "wait", "bins": pd.to_timedelta([0, 1, 5], unit="h")},
+        {"column": "city", "keys": ["x", "y"]},
+        {"column": "city", "keys": ["x"]},
+        {"column": "age", "keys": [1, 2]},
+    ],
+    ids=["numbers", "one bin", "dates", "durations", "keys", "one key", "numbers as keys"],
+)
+def test_the_line_of_a_refusal_is_answered_for_these_bins_and_keys(given):
+    frame = people().assign(wait=pd.to_timedelta(1, unit="h"))
+    df = protected(frame, epsilon=100)
+    asked = df.dp(epsilon=1)
+    for odd in ([5], [], [[1.5] * 9], [["no such key"]], "word", {1: 2}):
+        with pytest.raises(PandasDPError) as caught:
+            asked.histogram(**given, workload=odd)
+        line = re.search(r"workload=(.*?)\)?$", str(caught.value))
+        assert line, str(caught.value)
+        assert len(asked.histogram(**given, workload=ast.literal_eval(line[1]))) > 0
 
 
 def test_refused_beside_other_arguments(monkeypatch):
