@@ -100,8 +100,6 @@ def test_what_is_measured_is_what_the_statistic_counts(parts, relation):
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_no_fixed_form_is_better(workload, parts, unit, gaussian):
     queries = WORKLOADS[workload](parts)
-    if not rows_of(queries, parts).any():
-        pytest.skip("asks about nothing")
     chosen = error(least(bins(parts), unit, gaussian, queries), unit, gaussian, queries)
     for other in fixed(parts):
         assert chosen <= error(other, unit, gaussian, queries) * (1 + 1e-6), other
