@@ -26,7 +26,8 @@ MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
 MOST_NUMBERS = 10**6  # of all their draws together that are remembered
 NO_MEAN = (
     "only sums and counts of rows with noise on top are refined, not choices, quantiles, found keys or answers of several "
-    "looks: a better pick tells more than the price between. Ask again at the whole price: df.dp(epsilon=1, fresh=True)"
+    "measurements: a better choice reveals more than the difference in price pays for. Ask again at the whole price: "
+    "df.dp(epsilon=1, fresh=True)"
 )
 ANEW = "drawn anew and not refined:"
 OTHER_ROWS = (
@@ -194,9 +195,9 @@ def _anew(base: Drawn, table: Table, offer: Price | Accuracy) -> str | None:
     if offer.delta or (isinstance(offer, Price) and offer.rho is not None) or base.query.price.gaussian:
         return "only Laplace noise is refined, for a plain epsilon"
     if unit is not None:
-        return f"each question draws some rows of each {unit!r}, and every time others"
+        return f"each question draws some rows of each {unit!r}, anew each time"
     if base.query.averages:
-        return "what it is the mean of is not refined"
+        return "a mean of several draws is not refined"
     if base.table is None or base.table() is not table:
         return (
             "these are not the rows in memory that it was drawn from: another process drew it, or files are read again"
