@@ -309,11 +309,7 @@ class ByFoundKey(Aggregate):
         more = (Caution(f"only the first {most:,} keys are answered"),) if len(listing) > most else ()
         listing = listing[:most]
         spent = "the whole delta" if not self.rest(terms).price.delta else "half of delta"
-        notes = (
-            f"{show(100 * SHARE)} % of epsilon and {spent} found the keys",
-            *chances(look, terms.unit),
-            *more,
-        )
+        notes = (f"{show(100 * SHARE)} % of epsilon and {spent} found the keys", *chances(look, terms.unit), *more)
         if not listing:
             empty = pd.Series([], index=labels_of(self.columns, ()).index(), name=self.question.column, dtype="float64")
             return Answer(empty, told(look.mechanism), None, (Caution("no key was found at this price"), *notes))

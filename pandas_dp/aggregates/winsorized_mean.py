@@ -19,14 +19,7 @@ from pandas_dp.aggregates.base import (
     noised,
     pure_epsilon,
 )
-from pandas_dp.aggregates.blocks import (
-    ENOUGH_ROWS,
-    IN_ONE_BLOCK,
-    WINSORIZED,
-    choose,
-    combined,
-    look_at,
-)
+from pandas_dp.aggregates.blocks import ENOUGH_ROWS, IN_ONE_BLOCK, WINSORIZED, choose, combined, look_at
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth
 from pandas_dp.core.lattice import Lattice

@@ -18,12 +18,7 @@ from pandas_dp.books.amounts import zcdp_epsilon as zcdp_epsilon
 from pandas_dp.books.budget_words import is_over as is_over
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.filters import (
-    Filter,
-    GDPFilter,
-    HybridFilter,
-    PureFilter,
-)
+from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError

@@ -28,7 +28,6 @@ FARTHEST = 2**62
 DAY = 86_400 * 10**9
 YEARS = -719_162 * DAY, 2_932_897 * DAY - 1  # from the first to the last nanosecond of Python's calendar
 NEAR = 2**63 - DAY  # nanoseconds since 1970 that 64 bits count in every time zone
-DAY = 86_400 * 10**9
 PARTS_OF_A_DAY = (
     *(10**power for power in range(9)),
     *(

@@ -288,16 +288,7 @@ def _allowed(
         cells = [checks.plain(cell, kind) for cell in table[column].tolist()]
         order = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
         factors.append(
-            checks.keys(
-                list(order),
-                False,
-                False,
-                kind,
-                frame._facts(column),
-                "groupby",
-                column,
-                Line(wanted),
-            )
+            checks.keys(list(order), False, False, kind, frame._facts(column), "groupby", column, Line(wanted))
         )
         total *= len(order)
         _numbered(total)

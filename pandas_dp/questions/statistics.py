@@ -353,17 +353,7 @@ class StatisticQuestions(QuantileQuestions):
             raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
         line = self._bounds_line(name, [c for c in names if c not in made], typed)
         lattices = tuple(
-            checks.lattice(
-                given.get(c),
-                None,
-                PRODUCT_BITS,
-                kinds[c],
-                self._facts(c),
-                name,
-                c,
-                line,
-            )
-            for c in names
+            checks.lattice(given.get(c), None, PRODUCT_BITS, kinds[c], self._facts(c), name, c, line) for c in names
         )
         if any(lattice.width > WIDEST for lattice in lattices):
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to fit into a float")

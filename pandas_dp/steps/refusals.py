@@ -142,10 +142,7 @@ _GROUPS = (
     ),
     (f"{_LISTED}: write `g.mask(g == 'a')`, which makes a value missing", "cat.remove_categories"),
     # dates
-    (
-        "is not available here: write `when.dt.strftime('%Y-%m')`, a text for each month",
-        "dt.to_period dt.asfreq",
-    ),
+    ("is not available here: write `when.dt.strftime('%Y-%m')`, a text for each month", "dt.to_period dt.asfreq"),
     ("gives objects: write `when.dt.normalize()`", "dt.date"),
     ("gives objects: write `when.dt.strftime('%H:%M:%S')`, or `when.dt.hour`", "dt.time dt.timetz"),
     (

@@ -20,18 +20,7 @@ from pandas_dp.engines.arrow import has_kernel
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.public_only import legible, listed
-from pandas_dp.steps.changes import (
-    LONGEST,
-    Assign,
-    Clip,
-    Drop,
-    Explode,
-    FillNA,
-    Filter,
-    Rename,
-    Step,
-    holds_lists,
-)
+from pandas_dp.steps.changes import LONGEST, Assign, Clip, Drop, Explode, FillNA, Filter, Rename, Step, holds_lists
 from pandas_dp.steps.choices import check_public, lookup_maps
 from pandas_dp.steps.expression import Column, Constant, Expression, lift, quote
 from pandas_dp.steps.functions import METHODS, logical
