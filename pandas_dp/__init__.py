@@ -33,7 +33,7 @@ from pandas_dp.session.session import Session
 if TYPE_CHECKING:
     from pandas_dp import accounting, audit, local, teaching
     from pandas_dp.accessor.scan import ScannedTable, scan_parquet
-    from pandas_dp.aggregates.prices import geometric_prices
+    from pandas_dp.aggregates.choices import geometric_prices
     from pandas_dp.queries.plan import Plan, plan
     from pandas_dp.queries.query import Query, query
     from pandas_dp.release.reconcile import reconcile
@@ -48,7 +48,7 @@ LATER = {
     "Plan": "pandas_dp.queries.plan",
     "Query": "pandas_dp.queries.query",
     "ScannedTable": "pandas_dp.accessor.scan",
-    "geometric_prices": "pandas_dp.aggregates.prices",
+    "geometric_prices": "pandas_dp.aggregates.choices",
     "mock": "pandas_dp.session.mock",
     "open_session": "pandas_dp.session.opening",
     "plan": "pandas_dp.queries.plan",

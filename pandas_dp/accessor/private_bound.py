@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.aggregates.units import found_bound, widening_edges
+from pandas_dp.aggregates.count import found_bound, widening_edges
 from pandas_dp.core.files import canonical
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import PrivacyUnit

@@ -28,6 +28,7 @@ from pandas_dp.aggregates.count import int64s
 from pandas_dp.aggregates.key_selections import (
     RARE,
     WORTH,
+    OfListed,
     chances,
     epsilon_of,
     listing_of,
@@ -35,7 +36,6 @@ from pandas_dp.aggregates.key_selections import (
     shared,
     told,
 )
-from pandas_dp.aggregates.listed import OfListed
 from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.sample_and_aggregate import MOST_IN_ALL, GroupsOfBlocks
 from pandas_dp.core.measurement import Listing, Measurement

@@ -13,9 +13,8 @@ from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
-from pandas_dp.queries.accounts import Terms, accounts
 from pandas_dp.queries.json_values import toml
-from pandas_dp.queries.planning import Planned, Wanted, for_errors, for_total
+from pandas_dp.queries.planning import Planned, Terms, Wanted, accounts, for_errors, for_total
 from pandas_dp.queries.pricing import Put
 from pandas_dp.queries.query import Query, carried
 from pandas_dp.queries.together import groups_of

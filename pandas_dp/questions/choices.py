@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.choices import SelectByFrame, SelectByRows, TopK
+from pandas_dp.aggregates.choices import GRID, MOST_PRICES, BestPrice, SelectByFrame, SelectByRows, TopK, on_one_unit
 from pandas_dp.aggregates.keys import FoundTop, KeyColumn
-from pandas_dp.aggregates.prices import GRID, MOST_PRICES, BestPrice, on_one_unit
 from pandas_dp.aggregates.quantiles import Mode
 from pandas_dp.core.lattice import SUM_BITS, Lattice
 from pandas_dp.core.privacy import show

@@ -11,13 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.aggregates.count import RowsPerUnit, widening_edges
 from pandas_dp.aggregates.covariance import Correlation, Covariance
 from pandas_dp.aggregates.distinct import DistinctCount
 from pandas_dp.aggregates.quantiles import Extreme
 from pandas_dp.aggregates.randomized_response import AnswersByAlpha, RandomizedAnswers, keeping
 from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.aggregates.smooth import COST_BITS, MOST_VERTICES, SpanningTreeOf
-from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
 from pandas_dp.core.lattice import PRODUCT_BITS, RANK_BITS, Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
@@ -29,16 +29,16 @@ from pandas_dp.facts.kinds import Kind, exact_number, is_missing
 from pandas_dp.facts.public_only import listed
 from pandas_dp.questions.dummies import with_dummies
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
-from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
 from pandas_dp.release.values import FloatRelease, FrameRelease, IntRelease, SeriesRelease
 
 MOST_COLUMNS = 30
 WIDEST = 10**150
+LINE = "mst_cost({}, {}, {}, vertices=['A', 'B', 'C'], max_weight=10)"
 
 
 class StatisticQuestions(QuantileQuestions):
-    """The questions of a priced frame that pandas has as methods of a DataFrame, beyond sums, means and counts."""
+    """The questions of a priced frame beyond sums, means and counts: most are methods of a DataFrame in pandas."""
 
     __slots__ = ()
 
@@ -359,15 +359,6 @@ class StatisticQuestions(QuantileQuestions):
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to fit into a float")
         return names, lattices, self._bounds(names, given)
 
-
-LINE = "mst_cost({}, {}, {}, vertices=['A', 'B', 'C'], max_weight=10)"
-
-
-class GraphQuestions(PreparedFrame):
-    """The questions of a priced frame about its rows as edges of a graph."""
-
-    __slots__ = ()
-
     def mst_cost(
         self,
         source: str,
@@ -444,47 +435,6 @@ class GraphQuestions(PreparedFrame):
         question = SpanningTreeOf(lattice, kinds[2], law, error_bar, *ends, weight)
         return self._ask(self._text(vertices=listed), question, columns)
 
-
-def _vertices(given: Any, kinds: list[Kind], line: str) -> tuple[Hashable, ...]:
-    """Public vertices as keys of both columns."""
-    if given is None:
-        raise ArgumentTypeError("vertices must be a public list, which must not come from the data")
-    if not listed(given):
-        raise ArgumentTypeError(f"vertices must be a list: {line}")
-    vertices = list(islice(given, MOST_VERTICES + 1))
-    if not 2 <= len(vertices) <= MOST_VERTICES:
-        raise ArgumentValueError(f"vertices must be 2 at least and {MOST_VERTICES} at most: {line}")
-    if any(is_missing(vertex) for vertex in vertices):
-        raise ArgumentValueError(f"vertices must not hold a missing value: {line}")
-    try:
-        source, target = (tuple(checks.plain(vertex, kind) for vertex in vertices) for kind in kinds)
-    except ArgumentTypeError:
-        source, target = (), (None,)
-    if source != target:
-        raise ArgumentTypeError(f"vertices must be values of the columns of both ends, which are of one kind: {line}")
-    if len(set(source)) != len(source):
-        raise ArgumentValueError(f"vertices must not hold a value twice: {line}")
-    return source
-
-
-def _max_weight(given: Any, kind: Kind, line: str) -> Fraction:
-    """Exact largest weight."""
-    if given is None:
-        raise ArgumentTypeError("max_weight must be the public largest weight, which must not come from the data")
-    try:
-        exact = kind.number(given, "max_weight")
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}: {line}") from None
-    if exact < checks.NARROWEST:
-        raise ArgumentValueError(f"max_weight must be positive: {line}")
-    return exact
-
-
-class UnitQuestions(PreparedFrame):
-    """The questions of a priced frame that count units, not rows."""
-
-    __slots__ = ()
-
     def rows_per_unit(self, limit: int = 1000) -> SeriesRelease:
         """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on), to choose ``max_rows``.
 
@@ -521,12 +471,6 @@ class UnitQuestions(PreparedFrame):
         """
         whole = numbers.positive_int(limit, "limit")
         return self._ask(self._text(limit=whole), RowsPerUnit(widening_edges(whole)), ())
-
-
-class LocalQuestions(PreparedFrame):
-    """The question of a priced frame that releases one randomised answer a row."""
-
-    __slots__ = ()
 
     def randomized_response(
         self, column: str, *, keys: Any = None, other: bool = False, null: bool = False, alpha: Any = None
@@ -596,3 +540,38 @@ class LocalQuestions(PreparedFrame):
             raise ArgumentValueError(f"alpha must be above 0 and below 1: {line}")
         asked = AnswersByAlpha(keyed, labels, kept)
         return self._ask(self._text(keys=keyed.keys), asked, (column,))
+
+
+def _vertices(given: Any, kinds: list[Kind], line: str) -> tuple[Hashable, ...]:
+    """Public vertices as keys of both columns."""
+    if given is None:
+        raise ArgumentTypeError("vertices must be a public list, which must not come from the data")
+    if not listed(given):
+        raise ArgumentTypeError(f"vertices must be a list: {line}")
+    vertices = list(islice(given, MOST_VERTICES + 1))
+    if not 2 <= len(vertices) <= MOST_VERTICES:
+        raise ArgumentValueError(f"vertices must be 2 at least and {MOST_VERTICES} at most: {line}")
+    if any(is_missing(vertex) for vertex in vertices):
+        raise ArgumentValueError(f"vertices must not hold a missing value: {line}")
+    try:
+        source, target = (tuple(checks.plain(vertex, kind) for vertex in vertices) for kind in kinds)
+    except ArgumentTypeError:
+        source, target = (), (None,)
+    if source != target:
+        raise ArgumentTypeError(f"vertices must be values of the columns of both ends, which are of one kind: {line}")
+    if len(set(source)) != len(source):
+        raise ArgumentValueError(f"vertices must not hold a value twice: {line}")
+    return source
+
+
+def _max_weight(given: Any, kind: Kind, line: str) -> Fraction:
+    """Exact largest weight."""
+    if given is None:
+        raise ArgumentTypeError("max_weight must be the public largest weight, which must not come from the data")
+    try:
+        exact = kind.number(given, "max_weight")
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{error}: {line}") from None
+    if exact < checks.NARROWEST:
+        raise ArgumentValueError(f"max_weight must be positive: {line}")
+    return exact

@@ -11,8 +11,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.above_threshold import AboveThreshold
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.domains import Axis, Domain
-from pandas_dp.aggregates.oracles import MedianOracle, MultiplicativeWeights, Oracle
+from pandas_dp.aggregates.oracles import Axis, Domain, MedianOracle, MultiplicativeWeights, Oracle
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.kinds import Kind, exact_number

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.matrices import Query
+from pandas_dp.aggregates.workloads import Query
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.call import MOST_LISTED, value_text
 from pandas_dp.facts.kinds import exact_number

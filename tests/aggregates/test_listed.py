@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp.aggregates.listed import OfListed
+from pandas_dp.aggregates.key_selections import OfListed
 from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace

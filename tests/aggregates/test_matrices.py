@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.views import table
 
-from pandas_dp.aggregates import matrices
-from pandas_dp.aggregates.matrices import gaussian_optimum, laplace_optimum, least, measured, moved, rows_of
+from pandas_dp.aggregates import workloads
+from pandas_dp.aggregates.workloads import gaussian_optimum, laplace_optimum, least, measured, moved, rows_of
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.strategies import Haar, Tree, Weighted
@@ -125,7 +125,7 @@ def test_all_ranges_against_the_lower_bound(parts, gaussian, times):
     chosen = least(bins(parts), unit, gaussian, queries)
     assert isinstance(chosen, Weighted)
     rows = rows_of(queries, parts)
-    found = float((matrices.inverse(measured(chosen, unit)) * (rows.T @ rows)).sum()) * moved(chosen, unit, gaussian)
+    found = float((workloads.inverse(measured(chosen, unit)) * (rows.T @ rows)).sum()) * moved(chosen, unit, gaussian)
     assert 1 <= found / svd_bound(queries, parts) <= times
 
 
@@ -147,11 +147,11 @@ def test_the_gaussian_optimum_has_a_certificate(workload):
 def test_the_descent_follows_its_gradient_and_ends_below_its_start():
     rows = rows_of(ranges(12), 12)
     gram, above = rows.T @ rows, np.kron(np.eye(3), np.ones((1, 4)))
-    value, slope = matrices._slope(above, gram)
+    value, slope = workloads._slope(above, gram)
     for place in ((0, 0), (1, 5), (2, 3)):
         step = np.zeros_like(above)
         step[place] = 1e-6
-        numeric = (matrices._slope(above + step, gram)[0] - matrices._slope(above - step, gram)[0]) / 2e-6
+        numeric = (workloads._slope(above + step, gram)[0] - workloads._slope(above - step, gram)[0]) / 2e-6
         assert numeric == pytest.approx(slope[place], rel=1e-5)
     found = laplace_optimum(gram, above)
     assert found.min() >= 0
@@ -163,12 +163,12 @@ def test_the_descent_follows_its_gradient_and_ends_below_its_start():
 def test_under_replace_one_the_total_is_measured_for_nothing(gaussian):
     unit = PrivacyUnit(relation=NeighboringRelation.REPLACE_ONE)
     without = np.array([[4, 1, 0], [0, 3, 5]])
-    more = matrices.with_total(without, unit, gaussian)
+    more = workloads.with_total(without, unit, gaussian)
     assert len(more) == 3
     assert len(set(more[-1].tolist())) == 1
     one, two = (Weighted(bins(3), tuple(map(tuple, w.tolist()))) for w in (without, more))
     assert moved(one, unit, gaussian) == moved(two, unit, gaussian)
-    assert matrices.with_total(without, PrivacyUnit(), gaussian) is without
+    assert workloads.with_total(without, PrivacyUnit(), gaussian) is without
 
 
 @pytest.mark.parametrize("gaussian", [True, False], ids=["Gaussian", "Laplace"])

@@ -13,8 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.domains import Axis, Domain
-from pandas_dp.aggregates.oracles import Asked, Candidates, MedianOracle, MultiplicativeWeights, Passed, Weights, window
+from pandas_dp.aggregates.oracles import (
+    Asked,
+    Axis,
+    Candidates,
+    Domain,
+    MedianOracle,
+    MultiplicativeWeights,
+    Passed,
+    Weights,
+    window,
+)
 from pandas_dp.core.measurement import Measurement, Reply
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyLoss, PrivacyUnit

@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
+from pandas_dp.aggregates.count import RowsPerUnit, widening_edges
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import Sensitivity
 

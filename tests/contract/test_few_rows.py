@@ -15,11 +15,10 @@ from support.frames import protected
 from support.questions import KEYS, middle, table
 
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.block_sizes import Sizes
 from pandas_dp.aggregates.blocks import combined, look_at
 from pandas_dp.aggregates.distinct import Proportions, SumOf
 from pandas_dp.aggregates.rotated import threshold
-from pandas_dp.aggregates.sample_and_aggregate import GroupsOfBlocks, GroupsOfFunction
+from pandas_dp.aggregates.sample_and_aggregate import GroupsOfBlocks, GroupsOfFunction, Sizes
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian

@@ -11,7 +11,7 @@ import pytest
 from support.frames import people, protected, refused, watching
 
 from pandas_dp import PandasDPError
-from pandas_dp.aggregates import matrices
+from pandas_dp.aggregates import workloads
 
 EDGES = [0, 20, 40, 60, 100]
 SURE = 10**5
@@ -114,11 +114,11 @@ def test_an_answer_of_another_strategy_is_not_read_again(monkeypatch):
 
     ask()
     left = df.dp.session.left
-    matrices.least.cache_clear()
-    monkeypatch.setattr(matrices, "WHOLE", 1 << 11)
+    workloads.least.cache_clear()
+    monkeypatch.setattr(workloads, "WHOLE", 1 << 11)
     ask()
     assert df.dp.session.left != left
-    matrices.least.cache_clear()
+    workloads.least.cache_clear()
 
 
 def test_what_the_books_say():

@@ -20,8 +20,8 @@ from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss as Loss
-from pandas_dp.queries.accounts import Terms, least, within
 from pandas_dp.queries.json_values import toml
+from pandas_dp.queries.planning import Terms, least, within
 from pandas_dp.queries.pricing import Choice, Put
 from pandas_dp.queries.together import groups_of
 from pandas_dp.questions.several import prices_for

@@ -17,7 +17,7 @@ from support.views import table
 import pandas_dp
 from pandas_dp import ArgumentTypeError, LedgerError, NoSessionError, QueryFailedError
 from pandas_dp.accessor import private_bound
-from pandas_dp.aggregates.units import found_bound
+from pandas_dp.aggregates.count import found_bound
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit

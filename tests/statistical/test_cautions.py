@@ -27,7 +27,7 @@ PUBLIC = "from public numbers alone"
 FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, and why no alarm is false
     "aggregates/base.py": (1, "WHOLE: the interval spans all of the bounds"),
     "aggregates/base.py left_out": (1, PUBLIC),
-    "aggregates/block_sizes.py Sizes.known": (1, "no value, and by which noisy size"),
+    "aggregates/sample_and_aggregate.py Sizes.known": (1, "no value, and by which noisy size"),
     "aggregates/blocks.py _winsorized": (
         2,
         "both quartiles are one point; how sure they are beside the number of blocks",
@@ -73,7 +73,7 @@ MEASURED = {  # the others, with their tests
     "aggregates/moments.py Mean.notes": 1,
     "aggregates/moments.py few_rows_of": 1,
     "aggregates/private_bounds.py _mean_and_cut": 1,
-    "aggregates/units.py RowsPerUnit.answer": 3,
+    "aggregates/count.py RowsPerUnit.answer": 3,
     "release/reconcile.py _notes": 1,
 }
 DRAWS = 1500

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.coupling import first_of_each
 from support.views import table
 
-from pandas_dp.aggregates.prices import on_one_unit
+from pandas_dp.aggregates.choices import on_one_unit
 from pandas_dp.core import bounding
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.scores import Revenue
