@@ -102,6 +102,7 @@ class PricedGroups(GroupStatistics):
         >>> groups["cost"].mode(keys=[10, 40]).tolist()
         [10, 40]
         """
+        self._check_listed("mode(...)")
         column = self._named(column, "mode")
         keyed, labels = self._frame._keys("mode", column, keys, False, False)
         crossed = self._parts.crossed((keyed, labels))
@@ -146,6 +147,7 @@ class PricedGroups(GroupStatistics):
         >>> groups["cost"].histogram(bins=[0, 20, 50]).round(-3).tolist()  # two bins of A, two of B
         [2000, 0, 0, 2000]
         """
+        self._check_listed("histogram(...)")
         column = self._named(column, "histogram")
         more = parts_of(self._frame, f"histogram({column!r}", [column], keys, bins, other, null)
         crossed = self._parts.crossed(more.factors[0])
@@ -212,6 +214,7 @@ class PricedGroups(GroupStatistics):
         >>> typical.round().tolist()
         [10.0, 40.0]
         """
+        self._check_listed(BOUNDED)
         line = f".groupby({self._by}, keys=[...]).{BOUNDED}"
         if self._column is not None:
             raise ArgumentTypeError(f"the function takes all columns, so select none: {line}")
@@ -281,6 +284,7 @@ class PricedGroups(GroupStatistics):
         >>> bool(9 < found.loc["A", ("cost", "mean")] < 11)
         True
         """
+        self._check_listed("agg(...)")
         selected = self._column is not None and not named and not isinstance(func, Mapping)
         if selected:
             func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
@@ -296,6 +300,9 @@ class PricedGroups(GroupStatistics):
             parts = tuple(replace(part, column=None) for part in parts)
         columns = (*self._parts.columns, *dict.fromkeys(cell.column for cell in wanted))
         return self._frame._ask(f"{self._groups}.{text}", SeveralOfGroups(parts, single and not selected), columns)
+
+    def _check_listed(self, call: str) -> None:
+        """Refuse what answers for listed keys alone: these are."""
 
     def _of(self, frame: PreparedFrame) -> PricedGroups:
         """The same groups of the same rows at another price."""

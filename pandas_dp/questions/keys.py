@@ -21,8 +21,7 @@ from pandas_dp.questions.found_keys import delta_needed, finds
 from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.partition import Parts, few_columns, found_of, parts_of
 from pandas_dp.questions.rows import PreparedFrame
-from pandas_dp.questions.unknown_names import BOUNDED
-from pandas_dp.release.values import FrameRelease, SeriesRelease
+from pandas_dp.release.values import SeriesRelease
 
 GROUPING = (
     "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range('2013-01', "
@@ -261,35 +260,10 @@ class FoundGroups(PricedGroups):
         """The groups as one lists them."""
         return f".groupby({self._by}, keys={'[...]' if len(self._keys) == 1 else '{...}'})"
 
-    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> FrameRelease:
-        """Refuse: what finds groups answers one question about them."""
-        raise self._unlisted("agg(...)")
-
-    def mode(self, column: str | None = None, *, keys: Any = None) -> SeriesRelease:
-        """Refuse: see ``agg``."""
-        raise self._unlisted("mode(...)")
-
-    def histogram(
-        self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
-    ) -> SeriesRelease:
-        """Refuse: see ``agg``."""
-        raise self._unlisted("histogram(...)")
-
-    def sample_and_aggregate(
-        self,
-        function: Any,
-        *,
-        bounds: Any = None,
-        blocks: int | None = None,
-        aggregator: str = "auto",
-        error_bar: bool = True,
-    ) -> SeriesRelease:
-        """Refuse: blocks are random parts of groups that are known."""
-        raise self._unlisted(BOUNDED)
-
-    def _unlisted(self, call: str) -> ArgumentTypeError:
+    def _check_listed(self, call: str) -> None:
+        """Refuse it: what finds groups answers one question about them, and blocks are of groups that are known."""
         name = call.partition("(")[0]
-        return ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
+        raise ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
 
     def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
         """What finds the groups and answers for each."""
