@@ -24,7 +24,6 @@ from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
 from pandas_dp.questions.choices import ChoiceQuestions
 from pandas_dp.questions.column_forms import ColumnForms
-from pandas_dp.questions.columns import PricedColumns
 from pandas_dp.questions.keys import GroupQuestions
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
 from pandas_dp.questions.rows import PreparedFrame
@@ -34,6 +33,7 @@ from pandas_dp.questions.streams import StreamQuestions
 from pandas_dp.questions.tables import TableQuestions
 from pandas_dp.questions.unknown_bounds import asked, bounded, full, is_private, mean_asked, square_lattice
 from pandas_dp.questions.unknown_names import missing_question, refuse_dates
+from pandas_dp.questions.wanted import PricedColumns
 from pandas_dp.release.values import FloatRelease, IntRelease, Release
 from pandas_dp.session.refining import refine
 from pandas_dp.session.registry import table_of

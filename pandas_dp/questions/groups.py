@@ -20,14 +20,13 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
-from pandas_dp.questions.columns import PricedColumns
 from pandas_dp.questions.function_trial import no_number, rehearse
 from pandas_dp.questions.group_statistics import GroupStatistics
 from pandas_dp.questions.partition import parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import composed
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
-from pandas_dp.questions.wanted import wanted_of
+from pandas_dp.questions.wanted import PricedColumns, wanted_of
 from pandas_dp.release.values import FrameRelease, SeriesRelease
 
 BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups

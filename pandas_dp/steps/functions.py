@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.accessors import PROPERTIES, TEXT_METHODS, TIME_METHODS, of_one
 from pandas_dp.steps.choices import CHOICES
 from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, lift, shorten
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN, said
-from pandas_dp.steps.text_functions import TEXT_METHODS
-from pandas_dp.steps.time_functions import PROPERTIES, TIME_METHODS, of_one
 
 _DTYPES: dict[str, tuple[Any, ...]] = {  # what pandas calls each, and Python
     "float64": ("float64", "Float64", "float", float, np.float64),

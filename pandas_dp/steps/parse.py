@@ -13,9 +13,9 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
+from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation, lift, shorten
 from pandas_dp.steps.functions import ACCESSORS, METHODS, call, compare, logical, negate, refusal
-from pandas_dp.steps.time_functions import PROPERTIES
 from pandas_dp.steps.trace import trace, unknown_column
 
 Source = str | Callable[[Any], Any] | pd.api.typing.Expression

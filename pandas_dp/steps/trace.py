@@ -15,10 +15,10 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean, told
 from pandas_dp.facts.public_only import check_typed
+from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.expression import Column, Expression, lift, quote
 from pandas_dp.steps.functions import ACCESSORS, METHODS, call, compare, logical, negate, operation, refusal
 from pandas_dp.steps.operations import FUNCTIONS, OPERATORS
-from pandas_dp.steps.time_functions import PROPERTIES
 
 _DATA = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray)
 _NOT_A_TRUTH = (

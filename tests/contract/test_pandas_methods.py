@@ -16,10 +16,10 @@ from support.frames import fresh, protected
 import pandas_dp
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.questions.unknown_names import HINTS
+from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.functions import METHODS
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.steps.refusals import REASONS, WHOLE_COLUMN
-from pandas_dp.steps.time_functions import PROPERTIES
 
 ROWS = 60
 TABLE = pd.DataFrame(

@@ -15,7 +15,7 @@ LINES = """
 from typing import assert_type
 import pandas as pd
 import pandas_dp
-from pandas_dp.questions.columns import PricedColumns
+from pandas_dp.questions.wanted import PricedColumns
 from pandas_dp.questions.frame import PricedColumn, PricedFrame
 
 priced = pandas_dp.dp(pd.DataFrame({"age": [1]}))(epsilon=1)

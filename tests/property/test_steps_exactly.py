@@ -34,11 +34,11 @@ from support.hostile_rows import DTYPES
 import pandas_dp.dask
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import steps
+from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.changes import applied
 from pandas_dp.steps.expression import OPERATIONS, ROWWISE, Column, Constant, Expression, Operation
 from pandas_dp.steps.functions import METHODS
 from pandas_dp.steps.parse import parse_expression
-from pandas_dp.steps.time_functions import PROPERTIES
 from pandas_dp.steps.trace import TracedColumn
 from pandas_dp.steps.values import Kind, Values, booleans, nulls_of, numbers, write
 

@@ -11,9 +11,9 @@ import pytest
 from support.frames import protected
 
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
 from pandas_dp.steps.functions import METHODS
-from pandas_dp.steps.time_functions import PROPERTIES
 
 UNITS = ["s", "ms", "us", "ns"]
 STAMPS = [

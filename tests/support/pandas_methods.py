@@ -16,10 +16,10 @@ from pandas.core.indexes.accessors import CombinedDatetimelikeProperties
 
 from pandas_dp.questions.frame import PricedFrame
 from pandas_dp.questions.unknown_names import HINTS
+from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.functions import METHODS
 from pandas_dp.steps.refusals import REASONS
 from pandas_dp.steps.steps import RowSteps
-from pandas_dp.steps.time_functions import PROPERTIES
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "pandas-methods.md"
 SPACES: dict[str, Any] = {
