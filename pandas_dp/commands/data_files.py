@@ -2,11 +2,13 @@
 
 Parquet files are scanned, and need not fit into memory; others are loaded. For all inputs: dtypes are the same with and without
 the rows, so what is checked without them holds for them. Whatever goes wrong while reading is told in a fixed text: readers
-quote cells.
+quote cells. How a CSV file is written is a fact of its owner, the same for every cell.
 """
 
 from __future__ import annotations
 
+import argparse
+import codecs
 import contextlib
 import csv
 import gzip
@@ -15,6 +17,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -23,14 +26,83 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.accessor.scan import LINE, files_of, scan_parquet, twice
-from pandas_dp.commands.csv_form import PLAIN, CsvForm
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
 from pandas_dp.facts.as_text import LATER
-from pandas_dp.facts.kinds import kind_of
+from pandas_dp.facts.kinds import kind_of, kind_or_none
 from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.tables.arrow_frames import as_declared, feather_table, taken
 from pandas_dp.tables.conforming import fitted
 from pandas_dp.tables.frames import scan_of
+
+# each byte, or in UTF-8 each letter, by itself: in others one that is wrong changes how the next lines are read
+ENCODINGS = re.compile(r"utf-8|iso8859-\d+|cp125\d|cp437|cp85\d|cp86\d|koi8-[ru]|ascii")
+
+
+@dataclass(frozen=True)
+class CsvForm:
+    """Separator of cells, sign of decimals, sign between thousands, and encoding."""
+
+    sep: str = ","
+    decimal: str = "."
+    thousands: str = ""
+    encoding: str = "utf-8-sig"
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> CsvForm:
+        """The form that was typed.
+
+        Raises
+        ------
+        ArgumentValueError
+        """
+        sep = "\t" if options.sep == "\\t" else options.sep
+        for name, sign in {"sep": sep, "decimal": options.decimal, "thousands": options.thousands}.items():
+            if name == "thousands" and not sign:
+                continue
+            if len(sign) != 1:
+                raise ArgumentValueError(f"--{name} takes one sign: --{name} ';'")
+            if sign in '"\r\n' or (name != "sep" and (sign.isalnum() or sign in "+-")):
+                raise ArgumentValueError(f"--{name} cannot be {sign!r}, which has a meaning of its own")
+        if options.decimal == options.thousands:
+            raise ArgumentValueError("--decimal and --thousands are two signs: --decimal , --thousands .")
+        try:
+            encoding = codecs.lookup(options.encoding).name
+        except LookupError:
+            encoding = ""
+        if not ENCODINGS.fullmatch(encoding):
+            raise ArgumentValueError(
+                "--encoding must be 'utf-8' or one of a byte for each letter: --encoding latin-1, or cp1252"
+            )
+        return cls(sep, options.decimal, options.thousands, "utf-8-sig" if encoding == "utf-8" else encoding)
+
+    def plain(self, text: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
+        """Cells of columns of numbers as they are written in code; one with a point that means nothing is missing."""
+        if self.decimal == "." and not self.thousands:
+            return text
+        for name, dtype in empty.dtypes.items():
+            kind = kind_or_none(dtype)
+            if kind is not None and kind.name == "number":
+                cells = text[name]
+                if self.thousands:
+                    cells = cells.str.replace(self.thousands, "", regex=False)
+                if self.decimal != ".":
+                    cells = cells.mask(cells.str.contains(".", regex=False, na=False))
+                    cells = cells.str.replace(self.decimal, ".", regex=False)
+                text = text.assign(**{str(name): cells})
+        return text
+
+
+PLAIN = CsvForm()
+
+
+def add_csv_form(command: Any) -> None:
+    """Add the options to a command that reads a table."""
+    signs = command.add_argument_group("CSV files", "how they are written; the same for each line")
+    signs.add_argument("--sep", default=",", metavar="SIGN", help="between cells (default: ,); \\t is a tab")
+    signs.add_argument("--decimal", default=".", metavar="SIGN", help="of numbers (default: .)")
+    signs.add_argument("--thousands", default="", metavar="SIGN", help="between thousands of numbers (default: none)")
+    signs.add_argument("--encoding", default="utf-8", metavar="NAME", help="such as latin-1 (default: utf-8)")
+
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather"}
 FORMATS |= {".csv": "csv", ".csv.gz": "csv"}

@@ -9,11 +9,10 @@ import shlex
 from contextlib import closing
 from typing import Any
 
-from pandas_dp.commands import csv_form, data_files
+from pandas_dp.commands import data_files
 from pandas_dp.commands.dry_run import rehearse, typed
-from pandas_dp.commands.exits import CODES, DONE, DRY, told
+from pandas_dp.commands.exits import CODES, DONE, DRY, finishing, told
 from pandas_dp.commands.plans import ROWS, UNIT, BudgetTerms, check_text, existing_ledger, refuse_in_code
-from pandas_dp.commands.stopping import finishing
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.kinds import exact_number
@@ -87,7 +86,7 @@ def add(commands: Any) -> None:
     query.add_argument("--dry-run", action="store_true", help="only show cost and error: reads no row, charges nothing")
     query.add_argument("--rows", type=int, help="about how many rows there are, for the error that --dry-run shows")
     query.add_argument("--json", action="store_true", help="print the answer with all that is known of it as JSON")
-    csv_form.add(query)
+    data_files.add_csv_form(query)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -105,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     schema = Schema({}) if options.schema is None else Schema.from_toml(options.schema)
     table = terms.name if options.table is None else check_text(options.table, "--table")
     version = None if options.version is None else check_text(options.version, "--version")
-    where, written = (options.ledger, table, version), csv_form.CsvForm.of(options)
+    where, written = (options.ledger, table, version), data_files.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, schema, written)
 
     with data_files.dtypes_told(options.data, SCHEMA):

@@ -14,14 +14,12 @@ from typing import Any, cast
 import pandas as pd
 
 from pandas_dp import __version__
-from pandas_dp.commands import csv_form, data_files
-from pandas_dp.commands.answer_files import FORMATS, AnswerFiles
+from pandas_dp.commands import data_files
+from pandas_dp.commands.answer_files import FORMATS, AnswerFiles, one_job
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
-from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, told
+from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, finishing, told
 from pandas_dp.commands.ledger import UNANSWERED, extend, unanswered
-from pandas_dp.commands.one_job import one_job
 from pandas_dp.commands.plans import ROWS, BudgetTerms, PipelinePlan, check_text
-from pandas_dp.commands.stopping import finishing
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
 from pandas_dp.facts.periods import EXAMPLES, Periods
 from pandas_dp.facts.progress import shown
@@ -65,7 +63,7 @@ def add(commands: Any) -> None:
         action=argparse.BooleanOptionalAction,
         help="a line on stderr for each question (default: on a terminal)",
     )
-    csv_form.add(run)
+    data_files.add_csv_form(run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
                 "the content needs a version, so that a job that is started again pays nothing: [table] version = "
                 f'"2026-11-28" in the plan, or {LINE}'
             )
-    where, written = (options.ledger, plan.table, version), csv_form.CsvForm.of(options)
+    where, written = (options.ledger, plan.table, version), data_files.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, plan.schema, written)
     terms = plan.terms.for_table(empty, options.ledger)
     _check_period(terms, options.period)

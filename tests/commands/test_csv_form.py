@@ -10,7 +10,7 @@ import pytest
 from support.commands import command
 
 from pandas_dp.commands import data_files
-from pandas_dp.commands.csv_form import CsvForm
+from pandas_dp.commands.data_files import CsvForm
 from pandas_dp.facts.schema import Schema
 
 SCHEMA = Schema({"cost": {"bounds": [0, 5000]}, "n": {"dtype": "Int64"}})

@@ -16,9 +16,9 @@ import pytest
 from support.commands import PLAN, SECRET, command, entries, spent, visits
 
 import pandas_dp
+from pandas_dp.commands.exits import AGAIN
 from pandas_dp.commands.plans import PipelinePlan
 from pandas_dp.commands.run import EXAMPLE
-from pandas_dp.commands.stopping import AGAIN
 from pandas_dp.release.csv import BEGUN, UNFINISHED
 
 KILLED = """
