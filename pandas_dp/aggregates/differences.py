@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.population import Sampled, normal, sampled, student, with_normal
+from pandas_dp.aggregates.population import Sampled, sampled, student, with_normal
 from pandas_dp.aggregates.rotated import Law
 from pandas_dp.aggregates.several import Columns
-from pandas_dp.aggregates.uncertainty import Ends
+from pandas_dp.aggregates.uncertainty import Ends, normal
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 MEANS = "groupby('sex', keys=[...])['age'].mean(bounds=(0, 120), population=True)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from pandas_dp.aggregates.base import (
 from pandas_dp.aggregates.count import CountBy, int64s
 from pandas_dp.aggregates.moments import none_seen
 from pandas_dp.aggregates.rotated import level_of_few, threshold
-from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, Additive, Ends
+from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, Additive, Ends, normal
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
@@ -138,7 +137,7 @@ def sampled_shares(
     that the ends are those of 95 %. Missing where N is below six standard deviations of its noise.
     """
     higher, (n, m) = max(level, LEVEL), cells
-    h, z = noise.combined(higher), NormalDist().inv_cdf(0.5 + higher / 2)
+    h, z = noise.combined(higher), normal(higher)
     sampling = z**2 * np.maximum(total, 1)
     low, high = quotient_ends(parts, total, 1, h**2 * n, h**2 * n - sampling / 2, h**2 * m - sampling, (0, 1))
     enough = total > ENOUGH * math.sqrt(m) * noise.standard_deviation

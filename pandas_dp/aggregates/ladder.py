@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from pandas_dp.aggregates.base import (
     Caution,
     ExpectedError,
     Guarantee,
+    Guaranteed,
     Steps,
     Terms,
     noise_of,
@@ -32,7 +32,7 @@ from pandas_dp.aggregates.base import (
 from pandas_dp.aggregates.ladder_noise import half_widths, widest
 from pandas_dp.aggregates.quantiles import Extreme, QuantileOf, level_of, nearest_rank, rest_of
 from pandas_dp.aggregates.rotated import Floats
-from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, EachOf, Ends, RankBound, around
+from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, EachOf, Ends, RankBound, around, normal
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -131,7 +131,7 @@ class Rungs:
         if not self.of_sample:
             return half_widths(*terms, self._level(level))
         higher = self._level(max(level, LEVEL))
-        sampling = NormalDist().inv_cdf(0.5 + higher / 2) * math.sqrt(max(sum(self.cells), 0) * self.q * (1 - self.q))
+        sampling = normal(higher) * math.sqrt(max(sum(self.cells), 0) * self.q * (1 - self.q))
         return np.hypot(half_widths(*terms, higher), sampling)
 
     def _passed(self, half: Floats) -> tuple[int, int]:
@@ -197,8 +197,24 @@ def held(unit: Fraction | None, lattice: Lattice | Grid) -> bool:
     return unit is not None and isinstance(lattice, Lattice) and (unit / lattice.step).denominator == 1
 
 
+class WithBar(Guaranteed):
+    """Choices of ranks at what `BAR_SHARE` leaves of the price; the rest buys counts around them."""
+
+    version = 4  # above that of moments: of several questions together the largest counts
+
+    @once
+    def _for_point(self, terms: Terms) -> Terms:
+        """At what the points are drawn for."""
+        pure_epsilon(terms.price, "a quantile")
+        return replace(terms, price=terms.price.share(1 - BAR_SHARE))
+
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """That of the points, at their share of the price."""
+        return super().guarantee(self._for_point(terms))  # type: ignore[safe-super]  # of the class beside this one
+
+
 @dataclass(frozen=True)
-class QuantileWithBar(QuantileOf):
+class QuantileWithBar(WithBar, QuantileOf):
     """Quantiles as of `QuantileOf` at what `BAR_SHARE` leaves of the price, each with an interval from counts around them.
 
     Parameters
@@ -208,14 +224,6 @@ class QuantileWithBar(QuantileOf):
     """
 
     unit: Fraction | None = None
-
-    version = 4  # above that of moments: of several questions together the largest counts
-
-    @once
-    def _for_point(self, terms: Terms) -> Terms:
-        """At what the points are drawn for."""
-        pure_epsilon(terms.price, "a quantile")
-        return replace(terms, price=terms.price.share(1 - BAR_SHARE))
 
     @once
     def _ladder(self, terms: Terms) -> Ladder:
@@ -252,10 +260,6 @@ class QuantileWithBar(QuantileOf):
         ranks = (str(rungs.rank(offset, LEVEL)),) if rungs.held and rungs.known and offset == noisy[0] else ()
         return Answer(rungs.shown(offset), ladder.name, rungs, (*ranks, *notes))
 
-    def guarantee(self, terms: Terms) -> Guarantee:
-        """That of the points, at their share of the price."""
-        return super().guarantee(self._for_point(terms))
-
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The bound on the rank."""
         found = super().expected(terms, rows)
@@ -264,7 +268,7 @@ class QuantileWithBar(QuantileOf):
 
 
 @dataclass(frozen=True)
-class ExtremeWithBar(Extreme):
+class ExtremeWithBar(WithBar, Extreme):
     """The value of `Extreme` at its share of the price, with what counts around it say of the smallest or largest value itself.
 
     One row decides that, so one end of its interval is the bound. The other is that of the quantile 0 or 1, see `Rungs`, and
@@ -272,13 +276,6 @@ class ExtremeWithBar(Extreme):
     """
 
     unit: Fraction | None = None
-
-    version = 4  # above that of moments: of several questions together the largest counts
-
-    @once
-    def _for_point(self, terms: Terms) -> Terms:
-        pure_epsilon(terms.price, "a quantile")
-        return replace(terms, price=terms.price.share(1 - BAR_SHARE))
 
     def _ladder(self, terms: Terms, q: Fraction) -> tuple[LatticeCounts, Ladder]:
         """The counts of all points, and the choice of a level with the counts of cells."""
@@ -307,10 +304,6 @@ class ExtremeWithBar(Extreme):
         )
         notes = (ends, BAR_NOTE) if rungs.known else (UNKNOWN, BAR_NOTE)  # `ends` says that it is nearly all
         return Answer(rungs.shown(offset), ladder.name, rungs, notes)
-
-    def guarantee(self, terms: Terms) -> Guarantee:
-        """That of the point, at its share of the price."""
-        return super().guarantee(self._for_point(terms))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The bound on the rank of the point."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 
 from pandas_dp.aggregates.rotated import Floats
-from pandas_dp.aggregates.uncertainty import LEVEL
+from pandas_dp.aggregates.uncertainty import LEVEL, normal
 from pandas_dp.core.mechanisms.noise import Noise
 
 MANY = 100  # cells, beyond which the law of their sums is nearly normal
@@ -30,8 +29,8 @@ def half_widths(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
         found = by_convolution(q, cells, noise, level, bound)
     elif level <= LEVEL:
         length = np.sqrt((weights**2).sum(axis=0))
-        normal = 1.01 * NormalDist().inv_cdf(0.5 + level / 2) * noise.standard_deviation * length
-        found = np.where(np.abs(weights).max(axis=0) <= length / 4, normal, bound)
+        near = 1.01 * normal(level) * noise.standard_deviation * length
+        found = np.where(np.abs(weights).max(axis=0) <= length / 4, near, bound)
     else:
         return bound
     return np.asarray(np.minimum(found, bound))

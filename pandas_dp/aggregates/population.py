@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import permutations
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.rotated import Law
 from pandas_dp.aggregates.several import Cells, Columns
 from pandas_dp.aggregates.shared_moments import RotatedMean, SharedMoments, shown
-from pandas_dp.aggregates.uncertainty import ENOUGH, NUMBER, EachOf, Ends, ErrorModel, Ratio, series_of
+from pandas_dp.aggregates.uncertainty import ENOUGH, NUMBER, EachOf, Ends, ErrorModel, Ratio, normal, series_of
 from pandas_dp.aggregates.weighted_noise import MeanNoise
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -47,11 +46,6 @@ def erfcx(x: Floats) -> Floats:
         tail = (k / 2) / (far + tail)
     direct = np.exp(near**2) * np.array([math.erfc(v) for v in near.ravel().tolist()]).reshape(x.shape)
     return np.where(x < DIRECT, direct, 1 / (math.sqrt(math.pi) * (far + tail)))
-
-
-def normal(level: float) -> float:
-    """Within which a standard normal number stays with this probability."""
-    return NormalDist().inv_cdf(0.5 + level / 2)
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from pandas_dp.aggregates.base import (
     least_epsilon,
     pure_epsilon,
 )
-from pandas_dp.aggregates.uncertainty import LEVEL, rounded_up
+from pandas_dp.aggregates.uncertainty import LEVEL, normal, rounded_up
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
@@ -192,7 +191,7 @@ def proportions(
     _, q, kept = probabilities(mechanism)
     shares = (np.bincount(answers, minlength=mechanism.parts) / n - q) / kept  # shape (keys,)
     errors = np.array([standard_error(mechanism, min(max(share, 0.0), 1.0), n) for share in shares])
-    reach = _z(level) * errors
+    reach = normal(level) * errors
     shown = tidy.to_simplex(pd.Series(shares), 1).to_numpy() if project else shares
     columns = {"proportion": shown, "standard_error": errors, "lower": shares - reach, "upper": shares + reach}
     return pd.DataFrame(columns | {"count": n * shown}, index=labels.index())
@@ -213,8 +212,4 @@ def standard_error(mechanism: RandomizedResponse, share: float, rows: int) -> fl
 
 def widest(mechanism: RandomizedResponse, rows: int, level: float) -> float:
     """Largest half-width of the interval of a proportion: the variance is linear in the proportion."""
-    return _z(level) * max(standard_error(mechanism, share, rows) for share in (0.0, 1.0))
-
-
-def _z(level: float) -> float:
-    return NormalDist().inv_cdf(0.5 + level / 2)
+    return normal(level) * max(standard_error(mechanism, share, rows) for share in (0.0, 1.0))

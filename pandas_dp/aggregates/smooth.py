@@ -149,9 +149,9 @@ class Smoothed(Aggregate):
         """Where the answers lie."""
         return self.lattice
 
-    @abstractmethod
     def shown(self, values: list[Any]) -> Any:
-        """What is released."""
+        """What is released: the one value there is."""
+        return values[0]
 
     @once
     def _looks(self, terms: Terms) -> list[Measurement]:
@@ -227,10 +227,6 @@ class TrimmedMeanOf(Smoothed):
         """The one mean."""
         return [TrimmedMean(LatticeCounts(self.column, self.lattice), self.trim, beta)]
 
-    def shown(self, values: list[Any]) -> Any:
-        """The value."""
-        return values[0]
-
 
 def smoothed(
     points: LatticeCounts | BlockPoints, q: Fraction, noise: str, price: Price, unit: PrivacyUnit
@@ -287,7 +283,3 @@ class SpanningTreeOf(Smoothed):
     def values(self) -> Lattice:
         """From 0 to the cost without any row."""
         return Lattice(self.lattice.step, 0, (self.source.count - 1) * self.lattice.cells)
-
-    def shown(self, values: list[Any]) -> Any:
-        """The value."""
-        return values[0]

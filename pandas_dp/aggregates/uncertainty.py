@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import groupby
+from statistics import NormalDist
 from typing import Any, Protocol
 
 import numpy as np
@@ -333,6 +334,11 @@ def _of_one_noise(model: ErrorModel) -> tuple[Any, ...] | None:
 def around(lower: Any, upper: Any, value: Any, whole: Ends) -> Ends:
     """Ends that contain the value, which noise can carry to where no data lies; all there is where there is no value."""
     return whole if pd.isna(value) else (min(lower, value), max(upper, value))
+
+
+def normal(level: float) -> float:
+    """Within which a standard normal number stays with this probability."""
+    return NormalDist().inv_cdf(0.5 + level / 2)
 
 
 def percent(level: float) -> str:

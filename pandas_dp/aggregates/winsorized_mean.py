@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from statistics import NormalDist
 
 from pandas_dp.aggregates.base import (
     Aggregate,
@@ -21,7 +20,7 @@ from pandas_dp.aggregates.base import (
 )
 from pandas_dp.aggregates.blocks import ENOUGH_ROWS, IN_ONE_BLOCK, WINSORIZED, choose, combined, look_at
 from pandas_dp.aggregates.moments import Mean
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, normal
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.blocks import BlockMeans
@@ -47,7 +46,7 @@ class Wider:
 
     def half_width(self, level: float) -> int:
         """Steps within which both together stay with this probability."""
-        own, more = self.noise.half_width(level), NormalDist().inv_cdf(0.5 + level / 2) * self.deviation
+        own, more = self.noise.half_width(level), normal(level) * self.deviation
         return math.ceil(own + more if level < LEVEL else math.hypot(own, more))
 
 

@@ -22,7 +22,6 @@ from pandas_dp.steps.values import NAT, Kind, Nulls, Values, times
 
 MONTHS, DAYS = calendar.month_name[1:], [*calendar.day_name]
 _EPOCH = datetime.datetime(1970, 1, 1)
-_UTC = datetime.UTC
 _FIRST, _BEYOND = (int(np.datetime64(day, "D").astype(np.int64)) for day in ("0001-01-01", "10000-01-01"))
 
 

@@ -54,11 +54,6 @@ def _since(unit: str, days: Any) -> Any:
     return days - days.view("M8[D]").astype(f"M8[{unit}]").astype("M8[D]").astype(np.int64)
 
 
-def _iso(day: Any) -> Any:
-    """The Thursday of a day's week, whose year is that of the week."""
-    return day - (day + 3) % 7 + 3
-
-
 def _starts(unit: str, day: Any) -> Any:
     return _since(unit, day) == 0
 
