@@ -44,7 +44,7 @@ import pandas as pd
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean, told
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.schema import Schema, read_toml
 from pandas_dp.queries import json_values
@@ -248,20 +248,16 @@ class PipelinePlan:
         budget, table, schema, options = (_section(said, name) for name in SECTIONS[:4])
         _known(table, ("name", "version"), "[table]")
         _known(options, OPTIONS, "[plan]")
-        terms = _told("[budget]", lambda: BudgetTerms.of(budget))
+        with told("[budget]: "):
+            terms = BudgetTerms.of(budget)
         queries = _queries(said.get("queries"))
         name, version = check_text(table.get("name", terms.name), "[table] name"), table.get("version")
         if version is not None:
             plain = str(version) if isinstance(version, dt.date) or type(version) is int else version
             version = check_text(plain, "[table] version")
-        return cls(
-            terms,
-            name,
-            version,
-            _told("[schema]", lambda: Schema.of(schema)),
-            queries,
-            options if "plan" in said else None,
-        )
+        with told("[schema]: "):
+            facts = Schema.of(schema)
+        return cls(terms, name, version, facts, queries, options if "plan" in said else None)
 
     def priced(self, frame: pd.DataFrame) -> list[tuple[str, Query]]:
         """Names and queries, at the prices that a plan finds on a protected frame of these columns.
@@ -309,14 +305,6 @@ def fitting(where: str, what: str, check: Callable[[], Made]) -> Made:
         raise ArgumentValueError(f"{where}its arguments do not fit{what}"[:MOST_CHARACTERS]) from None
 
 
-def _told(where: str, check: Any) -> Any:
-    """Check, and say where in the plan an argument stands that is refused."""
-    try:
-        return check()
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{where}: {error}") from None
-
-
 def _known(said: Mapping[str, Any], names: Iterable[str], what: str) -> None:
     for name in said:
         if name not in names:
@@ -355,7 +343,8 @@ def _queries(said: Any) -> tuple[PlannedQuery, ...]:
                 f"two queries of the plan are named {found[name.lower()].name!r} and {name!r}{same}; each answer is a file of "
                 f'its own: name = "{name}_{place}"'
             )
-        found[name.lower()] = _told(f"query {name!r}", lambda entry=entry: _query(entry))
+        with told(f"query {name!r}: "):
+            found[name.lower()] = _query(entry)
     return tuple(found.values())
 
 

@@ -370,10 +370,8 @@ def _weights(given: Any, count: int) -> tuple[int, ...]:
 
 def _exact(value: Any, argument: str, example: str) -> Fraction:
     """Exact number, or what to type instead."""
-    try:
+    with told(behind=f", such as {argument}={example}"):
         return exact_number(value, argument)
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}, such as {argument}={example}") from None
 
 
 def positive(value: Any, argument: str, example: str = "1") -> Fraction:

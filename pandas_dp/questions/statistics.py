@@ -21,7 +21,7 @@ from pandas_dp.aggregates.smooth import COST_BITS, MOST_VERTICES, SpanningTreeOf
 from pandas_dp.core.lattice import PRODUCT_BITS, RANK_BITS, Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT
@@ -568,10 +568,8 @@ def _max_weight(given: Any, kind: Kind, line: str) -> Fraction:
     """Exact largest weight."""
     if given is None:
         raise ArgumentTypeError("max_weight must be the public largest weight, which must not come from the data")
-    try:
+    with told(behind=f": {line}"):
         exact = kind.number(given, "max_weight")
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}: {line}") from None
     if exact < checks.NARROWEST:
         raise ArgumentValueError(f"max_weight must be positive: {line}")
     return exact
