@@ -32,8 +32,7 @@ from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.questions.frame import PricedColumn, PricedFrame
-from pandas_dp.questions.groups import PricedGroups
-from pandas_dp.questions.keys import FoundGroups
+from pandas_dp.questions.groups import FoundGroups, PricedGroups
 from pandas_dp.release.base import Release
 from pandas_dp.release.preview import Preview
 from pandas_dp.release.values import FrameRelease, ObjectRelease, SeriesRelease

@@ -24,7 +24,7 @@ from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
 from pandas_dp.questions.choices import ChoiceQuestions
 from pandas_dp.questions.column_forms import ColumnForms
-from pandas_dp.questions.keys import GroupQuestions
+from pandas_dp.questions.groups import GroupQuestions
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import SeveralQuestions

@@ -1,4 +1,4 @@
-"""Groups of a priced frame: what stands beside the statistics of each, choices, functions and several questions at once."""
+"""Questions about keys and groups: the statistics of each, choices, functions, several at once; also of keys that are found."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
 
+from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.distinct import Shares
+from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, KeyColumn, KeyColumns
+from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.aggregates.population import MeanOfPopulation
 from pandas_dp.aggregates.quantiles import GroupModes
 from pandas_dp.aggregates.sample_and_aggregate import GroupsOfFunction
 from pandas_dp.aggregates.several import SeveralOfGroups
 from pandas_dp.core.lattice import RANK_BITS
-from pandas_dp.core.partition import Cross
+from pandas_dp.core.partition import Cross, Keys
 from pandas_dp.core.statistics.blocks import BlockResults
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.call import LEFT_OUT, columns_text
 from pandas_dp.facts.kinds import Kind
+from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.schema import ColumnFacts
+from pandas_dp.questions.found_keys import delta_needed, finds
 from pandas_dp.questions.function_trial import no_number, rehearse
 from pandas_dp.questions.group_statistics import GroupStatistics
-from pandas_dp.questions.partition import parts_of
+from pandas_dp.questions.partition import Parts, few_columns, found_of, parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import composed
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
@@ -306,3 +314,260 @@ class PricedGroups(GroupStatistics):
     def _of(self, frame: PreparedFrame) -> PricedGroups:
         """The same groups of the same rows at another price."""
         return PricedGroups(frame, self._parts)
+
+
+GROUPING = (
+    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range('2013-01', "
+    "'2013-12', freq='M'))"
+)
+
+
+class GroupQuestions(PreparedFrame):
+    """Counts by key, and keys themselves."""
+
+    __slots__ = ()
+
+    def value_counts(
+        self,
+        column: str,
+        *,
+        keys: Any = None,
+        normalize: bool = False,
+        sort: bool = True,
+        other: bool = False,
+        null: bool = False,
+    ) -> SeriesRelease:
+        """Count rows by key, largest first as in pandas; see ``histogram`` for listed keys.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+            Listed values, which all come back; from the schema if left out. Never from the data, ``df["city"].unique()``:
+            without any, and with a ``delta`` in the price, the keys are found: those with a noisy count above a threshold
+            come back.
+        normalize : bool
+            With listed keys: shares instead of counts, each noisy count over the sum of all of them, clipped to [0, 1]. Rows of
+            keys that are not listed are not in that sum; ``other=True`` counts them as well.
+        sort : bool
+            Sort by the noisy counts; False keeps the listed order, or that of the found keys.
+        other, null : bool
+            With listed keys: one more for other values, and for missing ones.
+
+        Returns
+        -------
+        Release
+            A Series over the keys: of integers, or of shares.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Found keys: noise is added to the count of every key that occurs, and the same noisy count is compared and released.
+        Any of the keys that one unit alone holds (at most max_groups, with max_rows_per_group rows each) is listed with
+        probability at most delta; otherwise the guarantee is that of the noise. That is Laplace noise, or Gaussian noise,
+        to which half of delta goes, where the threshold is lower with it; 15 rows at (1, 1e-6) for one row per unit.
+        The delta is charged to the session's ``delta_reserved``. Text, numbers, bools and dates can be found; in columns of
+        objects or categories text and whole numbers (True and 1.0 are 1), and all else counts as missing, as do dates outside
+        the years 1 to 9999 (with a time zone on their first and last day, too), and in categories numbers from 2**53 on, which
+        pandas may have rounded.
+        Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Wilkins, Kifer, Zhang, Karrer 2024.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900 + ["Rust"]})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="value_counts example")
+        >>> list(df.dp(epsilon=1, delta=1e-6).value_counts("city").index)
+        ['Bonn', 'Ulm']
+        """
+        shares = numbers.flag(normalize, "normalize")
+        if finds(self, "value_counts", column, keys, other, null):
+            if shares:
+                raise ArgumentTypeError(
+                    f"normalize= goes with listed keys: value_counts({column!r}, keys=[...], normalize=True)"
+                )
+            question = FoundCounts((KeyColumn(column, self._kind(column)),), sort=bool(sort))
+            return self._ask(self._text(sort=LEFT_OUT), question, (column,))
+        keyed, labels = self._keys("value_counts", column, keys, other, null)
+        counts = CountBy(keyed, labels, name="count", sort=bool(sort))
+        text = self._text(keys=keyed.keys, sort=LEFT_OUT)
+        asking = self._from_schema((column,), keys)
+        return asking._ask(text, Shares(counts) if shares else counts, (column,))
+
+    def unique(self, column: str | list[str]) -> Any:
+        """List the keys of a column that many units have; rare keys, and those of a single unit, are not listed.
+
+        Parameters
+        ----------
+        column : str or list of str
+            Of several columns the combinations are listed that many units hold.
+
+        Returns
+        -------
+        Release
+            A Series of keys, sorted, or a DataFrame of combinations; as ``keys=`` of other questions it is public.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A key that n units hold is listed with the largest probability that epsilon and delta allow, at most delta for n = 1.
+        With max_groups = m each key gets (epsilon / m, delta / m) under add_remove, half of that under replace_one. Where that
+        leaves little to each, from about 14 groups on (7 under replace_one), a unit in j keys counts 1 / sqrt(j) in each,
+        and those are listed whose sum with Gaussian noise reaches a threshold: for its noise the number of keys plays no
+        part. Half of delta pays for the threshold and is charged to the session's ``delta_reserved``. It mostly
+        takes fewer units than ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said
+        there. A combination is one key: max_groups bounds those that a unit is in, and a row without a key in one of the
+        columns is in none.
+        Source: Desfontaines, Voss, Gipson, Mandayam 2022; of many groups Gopi, Gulhane, Kulkarni, Shen, Shokouhi,
+        Yekhanin 2020.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900 + ["Rust"]})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="unique example")
+        >>> list(df.dp(epsilon=0.5, delta=1e-7).unique("city"))
+        ['Bonn', 'Ulm']
+        >>> df = pd.DataFrame({"city": ["Ulm", "Bonn"] * 500, "sex": ["f", "m", "m", "m"] * 250})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="unique combinations example")
+        >>> found = df.dp(epsilon=0.5, delta=1e-7).unique(["city", "sex"])
+        >>> found.to_numpy().tolist()
+        [['Bonn', 'm'], ['Ulm', 'f'], ['Ulm', 'm']]
+        >>> df.dp(epsilon=1).groupby(["city", "sex"], keys=found).size().index.tolist()
+        [('Bonn', 'm'), ('Ulm', 'f'), ('Ulm', 'm')]
+        """
+        columns = tuple(column) if isinstance(column, list) else (column,)
+        if isinstance(column, list) and len(dict.fromkeys(map(repr, columns))) < max(len(columns), 2):
+            raise ArgumentTypeError(
+                "column must be the name of one column, or a list of several that differ: unique(['state', 'sex'])"
+            )
+        few_columns(columns)
+        made = tuple(KeyColumn(name, self._kind(name)) for name in columns)
+        if not self._price.delta:
+            raise delta_needed(self, f"unique({column!r})")
+        return self._ask(self._text(), FoundKeys(made), columns)
+
+    def groupby(
+        self, by: str | list[str], *, keys: Any = None, bins: Any = None, other: bool = False, null: bool = False
+    ) -> PricedGroups:
+        """Group rows by public keys or bins; then ``size``, ``count``, ``sum``, ``mean``, ``median`` and others.
+
+        Parameters
+        ----------
+        by : str or list of str
+            Several columns give a group for each combination of their keys and bins.
+        keys : list, dict or DataFrame, optional
+            Listed values, in the order wanted; from the schema if left out. Every one comes back. Never from the data,
+            ``df["state"].unique()``: ``df.dp(epsilon=0.5, delta=1e-7).unique("state")`` is public. Of several columns a dict
+            by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any, and
+            with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
+            epsilon and the whole delta find them as in ``unique`` (half of delta, where units have so many groups that
+            Gaussian noise on the sums is less than half of Laplace noise). Of several columns the combinations are found
+            that many units hold; where some columns are listed, a row with another value in one of them counts nowhere.
+        bins : sequence of numbers or dates, PeriodIndex, or dict, optional
+            In place of keys: edges as ``histogram`` takes them, or consecutive periods of a column of dates, such as
+            ``pd.period_range("2013-01", "2013-12", freq="M")``. Of several columns a dict by column.
+        other, null : bool
+            One more group for unlisted values, and for missing ones, of each column.
+
+        Returns
+        -------
+        PricedGroups
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A row lies in one group or in none, so all groups together cost epsilon once under add_remove. Under replace_one it may
+        leave one group and enter another, which doubles the noise. A unit with several rows may be in at
+        most ``max_groups`` groups, that is combinations; the rows of a random choice of them count.
+        Source: McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"state": ["NY", "CA"] * 1500, "sex": ["f", "m", "m"] * 1000, "age": range(3000)})
+        >>> session = df.dp.protect(epsilon=2, name="groupby example")
+        >>> sizes = df.dp(epsilon=1).groupby(["state", "sex"], keys={"state": ["CA", "NY"], "sex": ["f", "m"]}).size()
+        >>> sizes.index.tolist()
+        [('CA', 'f'), ('CA', 'm'), ('NY', 'f'), ('NY', 'm')]
+        >>> 400 < int(sizes["CA", "f"]) < 600
+        True
+        >>> df = pd.DataFrame({"state": ["NY", "CA"] * 500 + ["RI"], "sex": ["f", "m", "m", "m"] * 250 + ["m"]})
+        >>> session = df.dp.protect(epsilon=2, delta=1e-4, name="groupby found example")
+        >>> df.dp(epsilon=1, delta=1e-6).groupby(["state", "sex"]).size().index.tolist()
+        [('CA', 'm'), ('NY', 'f'), ('NY', 'm')]
+        """
+        columns = by if isinstance(by, list) else [by]
+        if isinstance(by, pd.Grouper):
+            raise ArgumentTypeError(f"a Grouper looks at the dates: {GROUPING}")
+        if not columns or not all(isinstance(column, str) for column in columns):
+            raise ArgumentTypeError(GROUPING)
+        if len(columns) == 1 and bins is None and finds(self, "groupby", columns[0], keys, other, null):
+            return FoundGroups(self._from_schema(columns), (KeyColumn(columns[0], self._kind(columns[0])),), {})
+        head, asking = f"groupby({columns_text(tuple(columns))}", self._from_schema(columns, keys, bins)
+        if self._price.delta and len(columns) > 1 and not isinstance(keys, pd.DataFrame):
+            found = found_of(self, head, columns, keys, bins, other, null)
+            if found is not None:
+                return FoundGroups(asking, *found)
+        return PricedGroups(asking, parts_of(self, head, columns, keys, bins, other, null))
+
+
+class FoundGroups(PricedGroups):
+    """Groups of unknown keys: those that the answer's own price finds.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+    >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="found groups example")
+    >>> groups = df.dp(epsilon=1, delta=1e-6).groupby("ward")
+    >>> groups["cost"].mean(bounds=(0, 50)).index.tolist()
+    ['A', 'B']
+    """
+
+    __slots__ = ("_keys",)
+    _buys_bounds = False  # of what finds groups
+
+    def __init__(
+        self, frame: PreparedFrame, keys: KeyColumns, given: dict[str, Any], column: str | None = None
+    ) -> None:
+        first, names = keys[0].column, tuple(key.column for key in keys)
+        super().__init__(frame, Parts(Keys(first, ()), Labels(first, ()), names, given), column)
+        self._keys = keys
+
+    def _by_column(self, column: str) -> FoundGroups:
+        """The same groups, of one column."""
+        return FoundGroups(self._frame, self._keys, self._parts.given, column)
+
+    @property
+    def _listed(self) -> str:
+        """The groups as one lists them."""
+        return f".groupby({self._by}, keys={'[...]' if len(self._keys) == 1 else '{...}'})"
+
+    def _check_listed(self, call: str) -> None:
+        """Refuse it: what finds groups answers one question about them, and blocks are of groups that are known."""
+        name = call.partition("(")[0]
+        raise ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
+
+    def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
+        """What finds the groups and answers for each."""
+        if isinstance(aggregate, CountBy):
+            return FoundCounts(self._keys, aggregate.column, aggregate.name or "size", sort=False)
+        if isinstance(aggregate, Sum | Mean):
+            return ByFoundKey(self._keys, aggregate)
+        name = self._call[0].name
+        needs = f"bounds: .{self._groups}[{column!r}].{name}(bounds=(lower, upper))"
+        if isinstance(aggregate, MeanOfPopulation):
+            needs = f"listed keys for population=True: {self._listed}"
+        elif name not in ("sum", "mean"):
+            needs = f"listed keys, {self._listed}: discovered ones take size(), count(), sum() and mean()"
+        raise ArgumentTypeError(f"with discovered keys, {name}() needs {needs}")

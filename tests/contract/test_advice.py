@@ -15,8 +15,7 @@ from pandas_dp import ArgumentTypeError
 from pandas_dp.facts.call import Call
 from pandas_dp.questions.frame import PricedColumn, PricedFrame
 from pandas_dp.questions.group_statistics import GroupStatistics
-from pandas_dp.questions.groups import PricedGroups
-from pandas_dp.questions.keys import FoundGroups
+from pandas_dp.questions.groups import FoundGroups, PricedGroups
 from pandas_dp.questions.rows import PreparedFrame
 
 
