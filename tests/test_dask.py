@@ -57,8 +57,8 @@ def cluster() -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def client(cluster: LocalCluster) -> Iterator[Client]:
-    with Client(cluster, timeout="20s") as made:
-        made.wait_for_workers(2, timeout=20)
+    with Client(cluster, timeout="300s") as made:
+        made.wait_for_workers(2, timeout=300)  # on a machine that is busy, too
         yield made
 
 
@@ -108,7 +108,7 @@ def test_a_worker_killed_at_work_changes_neither_answer_nor_charge(terms, client
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     assert ddf.dp(epsilon=SURE).count() == (90 if terms else 800)
-    killer.join(20)
+    killer.join(300)
     assert len(list(tmp_path.iterdir())) > 8  # a partition was read by two processes
     assert str(ddf.dp.session.spent) == f"epsilon={SURE}"
 

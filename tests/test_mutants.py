@@ -41,7 +41,7 @@ def test_a_test_that_fails_without_the_fault_finds_nothing(tmp_path, monkeypatch
     fault, clean = FAULTS[0], tmp_path / "clean"
     (clean / "pandas_dp" / fault.file).parent.mkdir(parents=True)
     (clean / "pandas_dp" / fault.file).write_text((ROOT / "pandas_dp" / fault.file).read_text())
-    monkeypatch.setattr(runner, "_run", lambda *_: (code, f"FAILED tests/{fault.tests[0]}[a case] - it\n" * code))
+    monkeypatch.setattr(runner, "run", lambda *_: (code, f"FAILED tests/{fault.tests[0]}[a case] - it\n" * code))
     assert runner._shown(fault, clean, {fault.tests[0] + broken} if broken else set()) is killed
     assert ("killed" if killed else "SURVIVED") in capsys.readouterr().out
 

@@ -227,7 +227,8 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
 
 def is_open(path: str) -> bool:
     """Whether a budget of a ledger file answers in this process."""
-    return any(session._ledger.path == canonical(path) for session in [*_sessions.values()])
+    file = canonical(path)
+    return any(session._ledger.path == file for session in [*_sessions.values()])
 
 
 def listed(names: Sequence[str]) -> str:
@@ -261,14 +262,14 @@ def unverified() -> UnverifiedFrameError:
 
     The marks of frames decide nothing here: of a few operations rows decide whether pandas hands them on.
     """
-    lines = []
-    for session in list(_sessions.values()):
-        if not (session._closed or session._implicit or session._whole is not None):
+    lines: list[str] = []
+    for session in reversed([*_sessions.values()]):  # those opened last, without a look into the books of all others
+        if len(lines) < MOST_LINES and not (session._closed or session._implicit or session._whole is not None):
             with suppress(ForkedSessionError, LedgerError):
-                lines.append(goes_on(session._ledger, session.name, session.unit))
+                lines.insert(0, goes_on(session._ledger, session.name, session.unit))
     before = "with what was answered before; " if implicits else ""
     first = f"{first_total(sum(_spent(), Fraction(0)))}  # {before}{TERMS.removeprefix(', with ')}"
-    return UnverifiedFrameError(lines=lines[-MOST_LINES:] or [first])
+    return UnverifiedFrameError(lines=lines or [first])
 
 
 def session_of(frame: pd.DataFrame) -> Session | None:

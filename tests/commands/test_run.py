@@ -254,7 +254,7 @@ main({["run", *(str(job.path / name) for name in ("plan.toml",)), *job.where]!r}
         mixed = job("--version", "mixed")  # but in the same directory
     finally:
         go.touch()
-        assert first.wait(60) == 0
+        assert first.wait(300) == 0
         first.stderr.close()
     assert second.returncode == 1
     assert "another job runs version" in second.stderr

@@ -225,7 +225,7 @@ def test_it_may_ask_no_question_while_it_is_tried():
 
     worker = threading.Thread(target=lambda: ask(df, nosy, bounds=(0, 1), blocks=3), daemon=True)
     worker.start()
-    worker.join(10)
+    worker.join(300)
     assert not worker.is_alive()
     assert len(texts) == 2 + 3  # two made-up tables, three blocks
     assert set(texts) == {"pandas_dp was called from inside a query; ask, open and close before or after it"}

@@ -129,11 +129,11 @@ def kernel(environment):
     manager.start_kernel(env=environment)
     client = manager.client()
     client.start_channels()
-    client.wait_for_ready(timeout=60)
-    assert client.execute(TYPED, reply=True, timeout=60)["content"]["status"] == "ok"
+    client.wait_for_ready(timeout=300)
+    assert client.execute(TYPED, reply=True, timeout=300)["content"]["status"] == "ok"
 
     def offered(line):
-        return client.complete(line, reply=True, timeout=60)["content"]["matches"]
+        return client.complete(line, reply=True, timeout=300)["content"]["matches"]
 
     yield offered
     client.stop_channels()

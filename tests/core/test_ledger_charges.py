@@ -211,6 +211,6 @@ def test_an_interrupt_rolls_back_and_frees_the_lock(ledger):
     assert ledger.state("data") == State.zero()
     thread = threading.Thread(target=ask, args=(ledger, "0.1"))
     thread.start()
-    thread.join(10)
+    thread.join(300)
     assert ledger.state("data").epsilon == F(1, 10)
     ledger.verify()

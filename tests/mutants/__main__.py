@@ -7,12 +7,9 @@ each time; the tests of a fault that is ``slow`` are marked so.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,12 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.mutants.faults import FAULTS, Fault, planted
+from tests.mutants.forks import FAILED, ROOT, run
 
-ROOT = Path(__file__).parents[2]
 READ = ("pandas_dp", "tests", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")  # what tests read
-LONGEST = 900  # seconds for the tests of one fault
 AT_A_TIME = 2
-PASSED, FAILED = 0, 1  # pytest's exit codes; others mean that it could not run the tests
 FAST, SLOW = "not slow and not nightly", "slow and not nightly"
 
 
@@ -60,7 +55,7 @@ def _control(clean: Path, chosen: list[Fault]) -> set[str]:
     failing: set[str] = set()
     for mark in sorted({_mark(fault) for fault in chosen}):
         paths = sorted({path for fault in chosen if _mark(fault) == mark for path in fault.tests})
-        code, shown = _run(clean, mark, paths, "-n", str(AT_A_TIME))
+        code, shown = run(clean, mark, paths, "-n", str(AT_A_TIME))
         failing |= _failed(shown)
         if code == FAILED and not failing:
             raise RuntimeError(shown[-2000:])
@@ -74,10 +69,12 @@ def _shown(fault: Fault, clean: Path, broken: set[str]) -> bool:
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
-        shutil.copytree(clean, copy)
+        shutil.copytree(clean, copy, copy_function=os.link)
         file = copy / "pandas_dp" / fault.file
-        file.write_text(planted(file.read_text(), fault))
-        code, shown = _run(copy, _mark(fault), fault.tests, "-n", "0", "-x")
+        text = file.read_text()
+        file.unlink()  # of the copy alone
+        file.write_text(planted(text, fault))
+        code, shown = run(copy, _mark(fault), fault.tests, "-n", "0", "-x")
     found = _failed(shown)
     killed = code == FAILED and not any(_named(path, test) for test in broken for path in fault.tests)
     seconds = time.monotonic() - start
@@ -100,32 +97,6 @@ def _mark(fault: Fault) -> str:
 def _failed(shown: str) -> set[str]:
     """The tests, below ``tests/``, that pytest's summary names."""
     return set(re.findall(r"^(?:FAILED|ERROR) tests/(\S.*?)(?: - .*)?$", shown, re.MULTILINE))
-
-
-def _run(folder: Path, mark: str, paths: list[str], *options: str) -> tuple[int, str]:
-    """Return the exit code and what was printed; whatever the tests started ends with them, as a broken package may never."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, *options]
-    with subprocess.Popen(
-        [*command, *(f"tests/{path}" for path in paths)],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PANDAS_DP_TESTS": "planted",
-            "PYTHONPATH": str(folder),
-        },  # tests start interpreters of their own
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as tests:
-        try:
-            shown, _ = tests.communicate(timeout=LONGEST)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(tests.pid, signal.SIGKILL)
-    if tests.returncode not in (PASSED, FAILED):
-        raise RuntimeError(f"{paths}: {shown[-2000:]}")
-    return tests.returncode, shown
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def test_no_warning_of_data_is_told_while_another_thread_changes_the_filters():
     def other():
         with warnings.catch_warnings():
             entered.set()
-            assert asked.wait(20)
+            assert asked.wait(300)
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             left.set()
@@ -32,7 +32,7 @@ def test_no_warning_of_data_is_told_while_another_thread_changes_the_filters():
         if not (block["x"] == 7.25).any():  # rows that are made up for a trial
             return 1.0
         asked.set()
-        assert left.wait(20)
+        assert left.wait(300)
         warnings.warn(f"a cell: {block['x'].max()}", UserWarning, stacklevel=1)
         return float(np.nanmean(block["x"].to_numpy()[:0]))
 
@@ -42,7 +42,7 @@ def test_no_warning_of_data_is_told_while_another_thread_changes_the_filters():
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         thread.start()
-        assert entered.wait(20)
+        assert entered.wait(300)
         frame.dp(epsilon=1).sample_and_aggregate(told, bounds=(0, 10), blocks=100, aggregator="mean")
         thread.join()
     assert asked.is_set()
@@ -57,11 +57,11 @@ def test_two_threads_that_look_at_data_leave_the_filters_of_others_alone():
     def waits(block):
         if (block["x"] == 7.25).any():
             inside.set()
-            assert left.wait(20)
+            assert left.wait(300)
         return 1.0
 
     def steps():
-        assert inside.wait(20)
+        assert inside.wait(300)
         frame.dp.assign(y=lambda d: d.x + 1)  # begins later, and ends sooner or later
         left.set()
 

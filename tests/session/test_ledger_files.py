@@ -445,7 +445,7 @@ def test_programs_that_remember_at_one_moment_lose_no_entry(killed, tmp_path, mo
         for round_, identifier in enumerate(identifiers):
             ledger = Told(identifier)
             ledger_files.remember(ledger)
-            barrier.wait(60)
+            barrier.wait(300)
             for entry in range(first + 2, 40, programs):
                 ledger.charge(entry)
                 told[first][round_] = entry
@@ -535,7 +535,7 @@ def test_threads_and_programs_that_charge_one_ledger_are_no_copies(path):
     assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0, 0]
     assert ledger.state("data").epsilon == F("0.24")
     ledger.close()
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 300
 
 
 def test_restoring_forgets_what_was_remembered_before_and_nothing_that_came_since(path, tmp_path, monkeypatch):
