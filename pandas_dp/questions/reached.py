@@ -32,7 +32,16 @@ GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 MOST = 5_000  # objects that are looked at, the nearest first: longer lists hold data
 TABLES = (pd.DataFrame, pd.Series)
 # of these nothing is looked into: what modules hold is found by the names that code uses, and frames are the interpreter's
-WHOLE = (*TABLES, pd.Index, np.ndarray, np.generic, types.ModuleType, types.CodeType, types.FrameType, types.TracebackType)
+WHOLE = (
+    *TABLES,
+    pd.Index,
+    np.ndarray,
+    np.generic,
+    types.ModuleType,
+    types.CodeType,
+    types.FrameType,
+    types.TracebackType,
+)
 PLAIN = (str, bytes, int, float, complex)
 INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
@@ -85,7 +94,9 @@ def _held(one: Any) -> Iterator[tuple[str, Any]]:
         with suppress(Exception):  # it may be gone
             yield "", one.__init__.__self__
     elif not issubclass(kind, WHOLE) and not _of_package(kind):
-        if issubclass(kind, dict) and "__builtins__" in one:  # all that a module holds, of which code names what it uses
+        if (
+            issubclass(kind, dict) and "__builtins__" in one
+        ):  # all that a module holds, of which code names what it uses
             return
         if issubclass(kind, functools.partial):
             yield from one.keywords.items()
