@@ -20,15 +20,14 @@ Mask = NDArray[np.bool_]
 
 
 def as_dtype(dtype: np.dtype[Any], key: Any) -> float | None:
-    """The number of a dtype that equals a key, or None; float dtypes round the key, as == does."""
+    """The number of a dtype that equals a key, or None; float dtypes round a fraction as == does, but to no whole number."""
     if dtype.kind != "f":
         info = integer_info(dtype)
         whole = int(key)
         return whole if whole == key and info.min <= whole <= info.max else None
-    wide = float(key)
     with np.errstate(over="ignore"):
-        number = float(dtype.type(wide))
-    return None if np.isnan(wide) or np.isinf(number) > np.isinf(wide) else number
+        number = float(dtype.type(float(key)))
+    return number if number == key or not (number.is_integer() or np.isinf(number) or np.isnan(number)) else None
 
 
 def hashable_floats(values: NDArray[Any]) -> NDArray[Any]:

@@ -66,7 +66,7 @@ def with_dummies(frame: PreparedFrame, y: str, columns: Sequence[str], keys: Any
             names.append(column)
             continue
         own = line._replace(otherwise=of_text(kind, column))
-        by, _ = checks.keys(given.get(column), False, False, kind, frame._facts(column), CALL, column, own)
+        by, _ = frame._keys(CALL, column, given.get(column), False, False, own)
         if len(by.keys) < 2:
             raise line.refuse(
                 f"{column!r} needs two keys or more, of which the first is what others are compared with",

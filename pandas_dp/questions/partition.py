@@ -141,9 +141,8 @@ def factors_of(
             elif column in binned:
                 factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else wanted()))
             else:
-                facts, given = frame._facts(column), listed.get(column)
                 instead = None if alone else wanted()
-                factors.append(checks.keys(given, other, null, kind, facts, call, column, instead))
+                factors.append(frame._keys(call, column, listed.get(column), other, null, instead))
         except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
@@ -287,9 +286,7 @@ def _allowed(
     for column, kind in kinds.items():
         cells = [checks.plain(cell, kind) for cell in table[column].tolist()]
         order = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
-        factors.append(
-            checks.keys(list(order), False, False, kind, frame._facts(column), "groupby", column, Line(wanted))
-        )
+        factors.append(frame._keys("groupby", column, list(order), False, False, Line(wanted)))
         total *= len(order)
         _numbered(total)
         places = places * len(order) + np.array([order[cell] for cell in cells], dtype=np.int64)  # shape (rows,)

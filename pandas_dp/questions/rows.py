@@ -279,9 +279,15 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """The same, whose answers say this too."""
         return self._with(_notes=(*self._notes, *notes)) if notes else self
 
-    def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
+    def _keys(
+        self, name: str, column: str, keys: Any, other: bool, null: bool, line: Line | None = None
+    ) -> tuple[Keys, Labels]:
+        """Public keys of a column; see `checks.keys`."""
         kind = self._kind(column)
-        return checks.keys(keys, other, null, kind, self._facts(column), name, column)
+        parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
+        if kind.name == "number" and self._unit(column) is None:
+            checks.exact(parts, self._empty()[column].dtype)
+        return parts, labels
 
     def _text(self, **resolved: Any) -> str:
         """The call that was typed, for the books, with arguments as they were resolved."""

@@ -77,27 +77,36 @@ KILLS = (
     + """
 FAULT
 fresh().close()
+hold, held = os.path.join(home, "hold"), os.path.join(home, "held")
 def work():
     ledger = open_ledger(path)
     while True:
         ask(ledger)
         release()
         ledger.record("data", 2, "[1]", "said")
+        if os.path.exists(hold):  # between two charges, with the ledger open, until it is killed
+            open(held, "w").close()
+            signal.pause()
 for kill in range(KILLS):
-    before = confirmed()
+    before, between = confirmed(), kill % 2
+    if between:
+        open(hold, "w").close()
     pid = child(work)
-    while confirmed() == before:
+    while confirmed() == before or (between and not os.path.exists(held)):
         time.sleep(0.001)
-    if kill % 3 == 0:  # while it is in use; how many of these copies are torn follows from what else the machine does
-        whole = seen["copied"]
-        for _ in range(20):
-            if seen["copied"] == whole:
-                seen["tried"] += 1
-                alone(confirmed(), "copied")
-    time.sleep(random.uniform(0, 0.03))
+    if kill % 3 == 0:  # while it is in use: between charges for certain whole, else perhaps torn
+        refused = seen["refused"]
+        for _ in range(1 if between else 3):
+            seen["tried"] += 1
+            alone(confirmed(), "copied")
+        assert not between or seen["refused"] == refused, "refused between two charges"
+    if not between:
+        time.sleep(random.uniform(0, 0.03))
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
+    refused = seen["refused"]
     alone(confirmed(), "whole")
+    assert not between or seen["refused"] == refused, "refused after a kill between two charges"
     if kill % 3 == 1:  # moved alone, for good
         open_ledger(path).close()  # after which it needs no journal
         assert not files.left(path + "-journal")
@@ -106,7 +115,11 @@ for kill in range(KILLS):
         path = there
         seen["moved"] += 1
     if kill % 3 == 2:
-        seen["away"] += away()
+        charged = away()
+        assert charged or not between, "not charged elsewhere after a kill between two charges"
+        seen["away"] += charged
+    for mark in (hold, held) if between else ():
+        os.unlink(mark)
     ledger = open_ledger(path)
     out, charged = confirmed(), ledger.state("data").epsilon * 10
     assert out <= charged <= out + kill + 1, (out, charged, kill)
@@ -119,15 +132,20 @@ print(out, charged, *seen.values())
 
 @pytest.mark.parametrize("kills", [20, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_the_file_alone_has_every_charge_after_kills_moves_and_copies(tmp_path, kills):
+    """Every second process is killed between two charges: there the file is whole, whatever else the machine does.
+
+    How many of the others leave a file that is torn without its journal, which is then refused, follows from that.
+    """
+    code = KILLS.replace("KILLS", str(kills)).replace("FAULT", "")
     out, charged, whole, refused, moved, copied, away, tried = map(
-        int, script(tmp_path, KILLS.replace("KILLS", str(kills)).replace("FAULT", "")).split()
+        int, script(tmp_path, code, 300 + 10 * kills).split()
     )
     assert kills <= out <= charged <= out + kills
     assert whole + copied + refused == kills + tried
-    assert whole > kills / 3
     assert moved == (kills + 1) // 3
-    assert away > kills / 10
-    assert copied > kills / 10
+    assert whole >= kills // 2
+    assert away >= kills // 6
+    assert copied >= kills // 6
 
 
 LOG = """

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import collections
+import contextvars
 import functools
+import itertools
+import logging
+import operator
+import sys
+import threading
+import time
+import types
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -10,6 +20,7 @@ import pytest
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError
+from pandas_dp.questions.reached import refuse_protected
 from tests.support.frames import fresh, refused
 
 PUBLIC = pd.DataFrame({"pay": [1.0, 2.0]})
@@ -142,6 +153,67 @@ class Pipeline:
 
 
 functions = [len, helper]
+local = threading.local()
+local.table = df
+context = contextvars.ContextVar("context", default=df)
+other_module = types.ModuleType("other_module")  # of the user's own
+other_module.table = df
+exec("def top(block):\n    return float(table['pay'].max())", vars(other_module))
+sys.modules["other_module"] = other_module
+
+
+def generated(held):
+    while True:
+        yield float(held["pay"].max())
+
+
+@functools.lru_cache
+def loaded():
+    return made
+
+
+loaded()
+
+
+def with_attribute(block):
+    return float(with_attribute.table["pay"].max())
+
+
+with_attribute.table = df
+
+
+# what leads to it through objects of Python's own, which name nothing
+HELD = {
+    "its loc": df.loc,
+    "its iloc": df.iloc,
+    "its groups": df.groupby("g"),
+    "a bound method of it": df.max,
+    "a bound method of a dict": {"one": df}.get,
+    "a bound method of a list": [df].__getitem__,
+    "a method wrapper": [df].__len__,
+    "a method caller": operator.methodcaller("get", df),
+    "a generator": generated(df),
+    "an iterator": iter([df]),
+    "an endless iterator": itertools.repeat(df),
+    "a chain": itertools.chain([PUBLIC], (one for one in [df])),
+    "a map": map(operator.itemgetter("pay"), [df]),
+    "a cache": loaded,
+    "a weak reference": weakref.ref(df),
+    "a weak method": weakref.WeakMethod(df.max),
+    "a proxy": weakref.proxy(df),
+    "a weak mapping": weakref.WeakValueDictionary({"one": df}),
+    "a namespace": types.SimpleNamespace(table=df),
+    "a view of a dict": types.MappingProxyType({"one": df}),
+    "items of a dict": {"one": df}.items(),
+    "a queue": collections.deque([df]),
+    "a dict of the user's": collections.UserDict(one=df),
+    "a named tuple": collections.namedtuple("Named", "table")(df),
+    "of the thread": local,
+    "of the context": context,
+    "a cell": types.CellType(df),
+    "a slot": Slotted({"one": [df]}),
+    "a ufunc": np.frompyfunc(lambda block: float(df["pay"].max()), 1, 1),
+}
 
 
 WAYS = {
@@ -191,6 +263,60 @@ QUESTIONS = {
 def test_a_function_that_uses_a_protected_table_is_refused(monkeypatch, way):
     with refused(monkeypatch, df, ArgumentTypeError, "beside its argument.*Use the argument alone, lambda block:"):
         QUESTIONS["one"](df.dp(epsilon=1), WAYS[way])
+
+
+@pytest.mark.parametrize("way", HELD)
+def test_whatever_leads_to_the_table_is_found(way):
+    held = HELD[way]
+    for function in (lambda block: float(len(str(held))), functools.partial(of_a_table, held), Model([held]).predict):
+        with pytest.raises(ArgumentTypeError, match="beside its argument"):
+            refuse_protected(function, "it")
+
+
+def test_modules_of_the_users_own_are_looked_through_by_name():
+    with pytest.raises(ArgumentTypeError, match=r"'other_module\.table' beside"):
+        refuse_protected(lambda block: float(other_module.table["pay"].max()), "it")
+    with pytest.raises(ArgumentTypeError, match="'table' beside"):
+        refuse_protected(lambda block: other_module.top(block), "it")
+    with pytest.raises(ArgumentTypeError, match="'table' beside"):
+        refuse_protected(with_attribute, "it")
+    refuse_protected(lambda block: float(len(other_module.__name__)), "it")
+
+
+def test_what_leads_to_no_protected_table_is_none_and_soon_looked_through():
+    """Things that lead to much: modules, loggers, running code, a proxy of something gone, an object that says odd things."""
+
+    class Odd:
+        __class__ = property(lambda self: 1 / 0)
+        __dict__ = property(lambda self: 1 / 0)
+
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    class Looped(collections.UserDict):
+        pass
+
+    looped, gone = Looped(), weakref.proxy(Model(PUBLIC))
+    looped["self"] = looped
+    long = [PUBLIC, *({"one": number} for number in range(100_000))]
+    odd = [
+        logging.getLogger(),
+        np.mean,
+        pd.DataFrame.mean,
+        len,
+        gone,
+        weakref.ref(Model(1)),
+        Odd(),
+        looped,
+        sys,
+        long,
+        pd.NA,
+    ]
+    odd += [PUBLIC.loc, PUBLIC.groupby("pay"), generated(PUBLIC), sys._getframe(), priced, priced.count, table.__code__]
+    began = time.process_time()
+    for one in odd:
+        refuse_protected(lambda block, one=one: float(one is None), "it")
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

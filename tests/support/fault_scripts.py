@@ -63,13 +63,13 @@ def check(kills):
 """
 
 
-def script(tmp_path, code, **environment):
+def script(tmp_path, code, timeout=300, **environment):
     """Run a script with the prelude, in a new interpreter if it needs an environment; return what it printed."""
     code = PRELUDE.format(root=ROOT, path=str(tmp_path / "visits.dpledger")) + code
     if environment:
         command, environment = [sys.executable, "-c", code], {**os.environ, **environment}
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
     else:
-        done = interpreter.run(code)
+        done = interpreter.run(code, timeout)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
