@@ -18,7 +18,7 @@ from pandas_dp.aggregates.randomized_response import AnswersByAlpha, RandomizedA
 from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.aggregates.smooth import COST_BITS, MOST_VERTICES, SpanningTreeOf
 from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
-from pandas_dp.core.lattice import PRODUCT_BITS, RANK_BITS, Lattice
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -356,7 +356,7 @@ class StatisticQuestions(QuantileQuestions):
             checks.lattice(
                 given.get(c),
                 None,
-                PRODUCT_BITS,
+                SUM_BITS,
                 kinds[c],
                 self._facts(c),
                 name,

@@ -25,7 +25,7 @@ from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
 
 DRAWS = 200
-NAMES, BITS = ("y", "x"), 20
+NAMES, BITS = ("y", "x"), 30
 LATTICES = (Lattice.between(Fraction(0), Fraction(100), BITS),) * 2
 
 
