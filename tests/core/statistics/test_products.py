@@ -22,7 +22,7 @@ ROWS = st.tuples(VALUES, VALUES, VALUES)
 UNITS = st.lists(ROWS, max_size=6)
 LATTICES = (
     Lattice.between(Fraction(-3), Fraction(5), 30),
-    Lattice.between(Fraction(-3), Fraction(5), 4),
+    Lattice(Fraction(1, 7), -21, 56),
     Lattice(Fraction(1, 3), -2, 1),
 )
 
@@ -109,13 +109,12 @@ def test_shares_are_not_negative_and_add_up_to_one(cells):
     assert np.abs(shares / ONE - np.stack((p**2, (1 - p) ** 2, 2 * p * (1 - p)))).max() <= 1.5 / ONE
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("k", [None, 1, 3])
 def test_sums_follow_from_their_definition(k):
     """By Python's integers, in more rows than a block holds; units of six rows."""
     n = np.arange(10_000)
     rows = [
-        (int(i // 6), float(i % 9 - 4), None if i % 11 == 0 else float(i * 7 % 13 - 5), float(i % 3))
+        (int(i // 6), (i % 9 - 4) / 0.9, None if i % 11 == 0 else (i * 7 % 13 - 5) / 1.7, float(i % 3))
         for i in n.tolist()
     ]
     statistic = products(3)
