@@ -156,7 +156,7 @@ class Covariance(Together):
     """
 
     ddof: int = 1
-    version = 3
+    version = 4
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the widest entry, to the first order, at the most that its weights can have in length."""
@@ -184,7 +184,7 @@ class Correlation(Together):
     """Correlation matrix of the rows that hold a value in every column; no number where no variance is above the noise."""
 
     by_data = "over the variances"
-    version = 3
+    version = 4
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a DataFrame on the columns, symmetric, within [-1, 1], 1 on the diagonal."""

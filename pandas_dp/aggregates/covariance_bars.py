@@ -137,8 +137,8 @@ class Covariances:
     variance a and b are the same number, and are two here, which leaves more.
 
     `OF_MEANS` of what may fail is left to the tests of the means. What rounding to the lattice and of shares moves a
-    covariance by at most is added: y by 1 / M + 1 / `ONE`, the mean of y y' and the product of the means twice as much, y^2 by
-    2 / `ONE` more.
+    covariance by at most is added: the sums of y and of y y' are those of rows whose y is moved by at most 1 / M + 1 / `ONE`.
+    So a covariance is moved by that of the one column and that of the other; a variance by 2 / `ONE` more, for the sum of y^2.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Covariances:
         unit = self.sums.noise.combined(1 - (1 - OF_MEANS) * failing)
         means = [self._mean(k, self.sums.noise.combined(1 - OF_MEANS * failing / 2)) for k in (i, j)]
         corners = [self._roots(self._moved(i, j, a, b), self._rows, unit, self.ddof) for a, b in product(*means)]
-        rounding = (1 + self.ddof) * (1 / self.cells[i] + 1 / self.cells[j] + 8 / ONE)
+        rounding = (1 + self.ddof) * (1 / self.cells[i] + 1 / self.cells[j] + 4 / ONE)
         low, high = min(corner[0] for corner in corners), max(corner[1] for corner in corners)
         return max(low - rounding, least), min(high + rounding, most)
 

@@ -122,7 +122,7 @@ class LinearRegression(Together):
     """
 
     mixed = True
-    version = 4
+    version = 5
     by_data = "over how much the explanatory columns vary"
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:

@@ -22,8 +22,8 @@ MOST_CELLS = 1 << 31
 FAR = 1 << 51  # float64 resolves a quarter of a step up to here
 FINEST, COARSEST = Fraction(1, 1 << 400), 1 << 400  # steps whose squares are floats
 
-# Fineness by use: 2**30 cells for sums, 2**20 for products of two columns, 2**16 for ranks.
-SUM_BITS, PRODUCT_BITS, RANK_BITS = 30, 20, 16
+# Fineness by use: 2**30 cells for sums, also of products, 2**16 for ranks.
+SUM_BITS, RANK_BITS = 30, 16
 
 Rule = Callable[[NDArray[np.generic], NDArray[np.int64]], None]
 Raw = tuple[NDArray[np.generic], "NDArray[np.bool_] | None"]

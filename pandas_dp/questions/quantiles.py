@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from pandas_dp.aggregates.base import Caution
 from pandas_dp.aggregates.base import unit_of as unit_of_answers
 from pandas_dp.aggregates.ladder import ExtremeWithBar, QuantileWithBar, held
 from pandas_dp.aggregates.quantiles import Extreme, QuantileOf
@@ -80,7 +81,7 @@ def unit_of_column(frame: PreparedFrame, question: QuantileOf | Extreme) -> Frac
     return Fraction(1) if question.kind.name == "bool" else frame._unit(question.column)
 
 
-def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme) -> tuple[str, ...]:
+def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme) -> tuple[Caution, ...]:
     """Say of ranks, where values may lie between the possible answers, that they are those of rounded values."""
     lattice = question.lattice
     if hasattr(question, "unit") or held(unit_of_column(frame, question), lattice):
@@ -88,7 +89,7 @@ def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme) -> tuple[st
     apart = unit_of_answers(question.kind).text(lattice.step)
     steps = "growing from" if isinstance(lattice, Grid) else "of"
     whole = "; of whole numbers type step=1" if question.kind.name == "number" and lattice.step < 1 else ""
-    return (f"ranks are those of the values rounded to the possible answers, in steps {steps} {apart}{whole}",)
+    return (Caution(f"ranks are those of the values rounded to the possible answers, in steps {steps} {apart}{whole}"),)
 
 
 class QuantileQuestions(PreparedFrame):

@@ -18,7 +18,7 @@ from pandas_dp.aggregates.quantiles import Extreme
 from pandas_dp.aggregates.randomized_response import AnswersByAlpha, RandomizedAnswers, keeping
 from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.aggregates.smooth import COST_BITS, MOST_VERTICES, SpanningTreeOf
-from pandas_dp.core.lattice import PRODUCT_BITS, RANK_BITS, Lattice
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
@@ -353,7 +353,7 @@ class StatisticQuestions(QuantileQuestions):
             raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
         line = self._bounds_line(name, [c for c in names if c not in made], typed)
         lattices = tuple(
-            checks.lattice(given.get(c), None, PRODUCT_BITS, kinds[c], self._facts(c), name, c, line) for c in names
+            checks.lattice(given.get(c), None, SUM_BITS, kinds[c], self._facts(c), name, c, line) for c in names
         )
         if any(lattice.width > WIDEST for lattice in lattices):
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to fit into a float")

@@ -25,7 +25,7 @@ from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
 
 DRAWS = 200
-NAMES, BITS = ("y", "x"), 20
+NAMES, BITS = ("y", "x"), 30
 LATTICES = (Lattice.between(Fraction(0), Fraction(100), BITS),) * 2
 
 
@@ -127,6 +127,19 @@ def test_a_line_of_few_rows(rows):
         assert held >= enough(len(known))
     assert all(np.isfinite(end).all() for pair in known for end in pair)
     assert rows < 100 or len(known) >= 0.95 * DRAWS
+
+
+@pytest.mark.parametrize("epsilon", [100, 10**4])
+def test_lines_of_few_values_hold_however_little_noise_there_is(epsilon):
+    """Rounding moves equal rows alike: by shares of 2^-20 no interval would hold at the larger epsilon."""
+    rng = np.random.default_rng(1)
+    x = rng.choice([11.0, 37.0, 71.0], 10_000, p=[0.9, 0.05, 0.05])
+    frame = pd.DataFrame({"y": 0.5 * x + rng.choice([3.0, 7.0], x.size), "x": x})
+    slope, at = np.polyfit(x, frame["y"], 1)
+    question = LinearRegression(NAMES, LATTICES)
+    known = [answer.error.bounds(answer.value, 0.95) for answer in answers(question, frame, epsilon)]
+    for place, true in enumerate((at, slope)):
+        assert sum(lower.iloc[place] <= true <= upper.iloc[place] for lower, upper in known) >= enough(DRAWS)
 
 
 def test_rounding_is_allowed_for():

@@ -65,6 +65,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
     "release/reconcile.py reconcile": (1, "MOVED, UNFINISHED: no negative cell was asked for, and how far that went"),
     "release/values.py Vector.difference": (1, RELEASED),
     "questions/function_trial.py rehearse": (1, "what a function did on made-up rows"),
+    "questions/quantiles.py of_rounded": (1, PUBLIC),
     "questions/rows.py PreparedFrame._from_schema": (1, PUBLIC),
     "session/mock.py": (1, "MARK: the data are made up"),
 }

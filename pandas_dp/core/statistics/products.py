@@ -13,11 +13,12 @@ from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
-from pandas_dp.core.statistics.sums import Ints, _wide, exact_sum, group_sum
+from pandas_dp.core.statistics.sums import Ints, group_sum
 
-ONE = 1 << 20  # what the three shares of a value add up to
+DIGITS = 15  # bits of each half of a share
+ONE = 1 << 2 * DIGITS  # what the three shares of a value add up to
 ROW_TOTAL = ONE**2  # what the nine features of a row and a pair add up to
-BLOCK = 1 << 13  # rows: sums of so many products below 2**40 are at most 2**53, so float64 holds them without rounding
+BLOCK = 1 << 13  # rows: sums of so many products of halves are at most 2**43, so float64 holds them without rounding
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,6 @@ class Products(AddsUp):
 
     columns: tuple[str, ...]
     lattices: tuple[Lattice, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse lattices on which a square times `ONE` could wrap in int64."""
-        if any((lattice.cells**2 + 1) * (ONE + 1) >= 1 << 63 for lattice in self.lattices):
-            raise ValueError("a lattice for products has about 2**21 cells at most")
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -74,36 +70,45 @@ class Products(AddsUp):
 
     def _sums(self, values: list[NDArray[Any]]) -> list[int]:
         size = 3 * len(values)
-        total = np.zeros((size, size), dtype=object)
+        total = np.zeros((2 * size, 2 * size), dtype=object)  # of the upper halves of shares, then of the lower ones
         for at in range(0, values[0].size, BLOCK):
             parts = [_shares(lattice, v[at : at + BLOCK]) for lattice, v in zip(self.lattices, values, strict=True)]
-            table = np.concatenate(parts).astype(np.float64)  # shape (columns * 3, rows of the block)
+            shares = np.concatenate(parts)  # shape (columns * 3, rows of the block)
+            upper = np.floor(shares / (1 << DIGITS))
+            table = np.concatenate((upper, shares - upper * (1 << DIGITS)))
             total += (table @ table.T).astype(np.int64).astype(object)  # exact, see BLOCK; then Python ints
-        return [int(total[3 * i + a, 3 * j + b]) for i, j in self.pairs for a in range(3) for b in range(3)]
+        (first, mixed), (other, last) = total.reshape(2, size, 2, size).swapaxes(1, 2)
+        whole = (first << 2 * DIGITS) + (mixed + other << DIGITS) + last
+        return [int(whole[3 * i + a, 3 * j + b]) for i, j in self.pairs for a in range(3) for b in range(3)]
 
     def _by_unit(self, values: list[NDArray[Any]], owner: NDArray[np.int64], units: int, k: int) -> list[int]:
-        shares = [_shares(lattice, v) for lattice, v in zip(self.lattices, values, strict=True)]
-        rows = np.bincount(owner, minlength=units)  # shape (units,)
-        largest = (k + 1) * ROW_TOTAL * max(k, int(rows.max(initial=0)))
-        heavy, scale = rows > k, _wide(np.maximum(rows, 1), largest)
-        sums = []
+        """Rows of light units as they are, and of each heavy one its sums, scaled in Python ints."""
+        rows = np.bincount(owner, minlength=units)
+        heavy = rows > k
+        scaled, scale = heavy[owner], rows[heavy].astype(object)
+        sums = iter(self._sums([v[~scaled] for v in values]))
+        shares = [
+            _shares(lattice, v[scaled]).astype(np.int64) for lattice, v in zip(self.lattices, values, strict=True)
+        ]
+        place, found = (np.cumsum(heavy) - 1)[owner[scaled]], []
         for i, j in self.pairs:
-            left: Ints = _wide(np.minimum(rows, k), largest) * ROW_TOTAL  # what a unit adds to the pair in all
+            left: Ints = np.full(scale.size, k * ROW_TOTAL, dtype=object)  # what a unit adds to the pair in all
             for a, b in np.ndindex(3, 3):
-                total = _wide(group_sum(shares[i][a] * shares[j][b], owner, units, ROW_TOTAL), largest)
-                counted = np.where(heavy, k * total // scale, total) if (a, b) != (2, 2) else left
+                halves = np.divmod(shares[i][a] * shares[j][b], ONE)
+                upper, lower = (group_sum(half, place, scale.size, ONE).astype(object) for half in halves)
+                counted = k * (upper * ONE + lower) // scale if (a, b) != (2, 2) else left
                 left = left - counted
-                sums.append(int(exact_sum(counted, k * ROW_TOTAL)))
-        return sums
+                found.append(next(sums) + int(counted.sum()))
+        return found
 
 
-def _shares(lattice: Lattice, values: NDArray[Any]) -> NDArray[np.int64]:
+def _shares(lattice: Lattice, values: NDArray[Any]) -> NDArray[np.float64]:
     """p^2, q^2 and 2 p q of each value in units of 1 / `ONE`: shape (3, rows).
 
-    For all inputs non-negative integers that add up to `ONE` in each column: the second is cut to what the first leaves.
+    For all inputs non-negative whole numbers that add up to `ONE` in each column: p lies in [0, 1], and the second is cut to
+    what the first leaves. What float64 rounds is far below the half by which they are rounded.
     """
-    squared, v = lattice.cells**2, lattice.offsets(values)
-    mirrored = lattice.cells - v
-    p = (v * v * ONE + squared // 2) // squared
-    q = np.minimum((mirrored * mirrored * ONE + squared // 2) // squared, ONE - p)
-    return np.stack((p, q, ONE - p - q))
+    p = lattice.offsets(values) / lattice.cells
+    first = np.rint(p * p * ONE)
+    second = np.minimum(np.rint((1 - p) * (1 - p) * ONE), ONE - first)
+    return np.stack((first, second, ONE - first - second))

@@ -21,8 +21,8 @@ VALUES = st.one_of(
 ROWS = st.tuples(VALUES, VALUES, VALUES)
 UNITS = st.lists(ROWS, max_size=6)
 LATTICES = (
-    Lattice.between(Fraction(-3), Fraction(5), 20),
-    Lattice.between(Fraction(-3), Fraction(5), 4),
+    Lattice.between(Fraction(-3), Fraction(5), 30),
+    Lattice(Fraction(1, 7), -21, 56),
     Lattice(Fraction(1, 3), -2, 1),
 )
 
@@ -97,7 +97,7 @@ def test_the_stated_amounts_are_attained(relation, columns):
     assert max(map(abs, change)) == stated.linf
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 1000, 2**20, 2**21 - 1, 2**21, 2**21 + 1])
+@pytest.mark.parametrize("cells", [1, 2, 3, 1000, 2**20, 2**30, 2**31 - 1, 2**31])
 def test_shares_are_not_negative_and_add_up_to_one(cells):
     lattice = Lattice(Fraction(1), 0, cells)
     values = np.unique(np.linspace(0, cells, min(cells, 5000) + 1).astype(np.int64))
@@ -109,23 +109,18 @@ def test_shares_are_not_negative_and_add_up_to_one(cells):
     assert np.abs(shares / ONE - np.stack((p**2, (1 - p) ** 2, 2 * p * (1 - p)))).max() <= 1.5 / ONE
 
 
-def test_lattices_that_could_wrap_are_refused():
-    with pytest.raises(ValueError, match="cells"):
-        Products(("x", "y"), (Lattice(Fraction(1), 0, 2**22),) * 2)
-
-
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("k", [None, 1, 3])
 def test_sums_follow_from_their_definition(k):
     """By Python's integers, in more rows than a block holds; units of six rows."""
     n = np.arange(10_000)
     rows = [
-        (int(i // 6), float(i % 9 - 4), None if i % 11 == 0 else float(i * 7 % 13 - 5), float(i % 3))
+        (int(i // 6), (i % 9 - 4) / 0.9, None if i % 11 == 0 else (i * 7 % 13 - 5) / 1.7, float(i % 3))
         for i in n.tolist()
     ]
     statistic = products(3)
     shares = [
-        _shares(lattice, np.array([row[1 + j] or 0.0 for row in rows])).tolist() for j, lattice in enumerate(LATTICES)
+        _shares(lattice, np.array([row[1 + j] or 0.0 for row in rows])).astype(np.int64).tolist()
+        for j, lattice in enumerate(LATTICES)
     ]
     unit = PrivacyUnit() if k is None else PrivacyUnit("u", k, k, k)
     wanted = []
@@ -147,7 +142,7 @@ def test_sums_follow_from_their_definition(k):
 
 
 def test_nothing_wraps():
-    """2**16 rows at the ends of the bounds in one unit: sums of 2**56, times k."""
+    """2**16 rows at the ends of the bounds in one unit: sums of 2**76, times k."""
     rows = 1 << 16
     columns = {"u": [0] * rows, "x": [5.0] * rows, "y": [-3.0] * rows}
     statistic = products(2)
