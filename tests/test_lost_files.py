@@ -91,7 +91,7 @@ def test_a_scan_that_nobody_protected_opens_no_budget_of_its_own_for_lost_files(
     path.unlink()
     with pytest.raises(UnverifiedFrameError, match="changed, moved or deleted"):
         scan.dp(epsilon=1).count()
-    assert scan.dp.session is None
+    assert not hasattr(scan.dp, "session")
 
 
 def test_files_of_a_scan_stay_those_that_were_scanned_wherever_they_are_moved(tmp_path):
@@ -119,10 +119,6 @@ def test_readers_say_what_is_wrong_with_a_file_and_never_a_cell(damage, form, tm
     }[form] | ({"permissions"} if os.access(path, os.R_OK) else set())
     if damage in readable:
         assert isinstance(reader(path), pd.DataFrame)
-        return
-    if form == "csv" and damage == "another schema":  # of bytes that are no text pandas itself speaks, as the help says
-        with pytest.raises(UnicodeDecodeError):
-            reader(path)
         return
     lost = damage in {"deleted", "moved"} or (form, damage) in {("parquet", "link to itself"), ("parquet", "folder")}
     with pytest.raises(

@@ -12,7 +12,7 @@ import pandas as pd
 from pandas_dp.accessor import private_bound
 from pandas_dp.core import gate
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, StepFailedError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, explained, uncopied
 from pandas_dp.facts.guides import Guide
@@ -218,7 +218,11 @@ class Accessor(RowSteps[pd.DataFrame]):
         from pandas_dp.questions.preview_request import Ahead  # importing the package shall cost little
 
         known = None if rows is None else numbers.positive_int(rows, "rows")
-        price, again, groups = numbers.offer(epsilon, delta, rho, within, confidence, fresh, max_groups)
+        try:
+            price, again, groups = numbers.offer(epsilon, delta, rho, within, confidence, fresh, max_groups)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            error.args = (str(error).replace("df.dp(", "df.dp.preview("),)
+            raise
         ahead = Ahead(known, str(price) if within is not None else None)
         return _questions()(self._frame, price, again, groups, ahead)
 
@@ -535,9 +539,26 @@ class Accessor(RowSteps[pd.DataFrame]):
         return function(self._given(self._frame))
 
     @property
-    def session(self) -> Session | None:
-        """The session that answers for this frame, or None: what is spent, what is left and what was asked."""
-        return registry.session_of(self._frame)
+    def session(self) -> Session:
+        """The session that answers for this frame: what is spent, what is left and what was asked.
+
+        Raises
+        ------
+        AttributeError
+            None does; it names the line that opens one, or goes on with one that is open.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> hasattr(df.dp, "session")
+        False
+        >>> df.dp.protect(epsilon=3, name="session of a frame") is df.dp.session
+        True
+        """
+        if (session := registry.session_of(self._frame)) is None:
+            raise AttributeError  # with what `__getattr__` says
+        return session
 
     def __getattribute__(self, name: str) -> Any:
         """Say what a call of this object returns where completion looks for it, and there alone.
@@ -550,12 +571,14 @@ class Accessor(RowSteps[pd.DataFrame]):
         """Say how a question is put, where one is asked without its price."""
         if name.startswith("_"):
             raise AttributeError(name)
+        if name == "session":
+            raise AttributeError(str(registry.unprotected(self._frame)))
         if name in self._frame.columns and not hasattr(_questions(), name):
             raise AttributeError(
                 f"{name!r} is a column; a question needs a price: df.dp(epsilon=0.5)[{name!r}].mean(...)"
             )
         if hasattr(Session, name):
-            first = "" if self.session is not None else "df.dp.protect(epsilon=3), then "
+            first = "" if hasattr(self, "session") else "df.dp.protect(epsilon=3), then "
             raise AttributeError(f"{name!r} belongs to the session: {first}df.dp.session.{name}")
         if not hasattr(_questions(), name):
             raise AttributeError(missing_question(_questions(), name, "'column', "))
@@ -574,7 +597,7 @@ class Accessor(RowSteps[pd.DataFrame]):
 
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""
-        session = self.session
+        session = registry.session_of(self._frame)
         told = "<df.dp: not protected; type df.dp.protect(epsilon=3)>" if session is None else repr(session)
         return told.replace("<pandas_dp session", "<df.dp of session", 1)
 

@@ -42,8 +42,8 @@ class ScannedTable:
     >>> path = os.path.join(tempfile.mkdtemp(), "visits.parquet")
     >>> pd.DataFrame({"age": [31, 45, 62] * 1000}).to_parquet(path)
     >>> scan = pandas_dp.scan_parquet(path)
-    >>> scan.columns.tolist(), scan.dp.session
-    (['age'], None)
+    >>> scan.columns.tolist(), hasattr(scan.dp, "session")
+    (['age'], False)
     """
 
     __slots__ = ("__weakref__", "_carrier")

@@ -52,10 +52,15 @@ def another(ledger: Ledger) -> str:
     return next((name for name in NAMES if ledger.budget(name) is None), "...")
 
 
+def unasked(session: Session) -> bool:
+    """Whether nothing was put on the record of a budget but its terms."""
+    return all(entry.kind in ("open", "amend") for entry in session._ledger.entries(session.name))
+
+
 def for_people(session: Session, column: str, here: bool) -> str:
     """What is said of a budget for rows where a column may tell persons: the line for these, which may replace it `here`."""
     unit, ledger = replace(session.unit, column=column, rows=10, groups=10, rows_per_group=10), session._ledger
-    open_yet = here and all(entry.kind in ("open", "amend") for entry in ledger.entries(session.name))
+    open_yet = here and unasked(session)
     name = session.name if open_yet else another(ledger)
     line = to_type(session._rule.budget, unit, name, ledger.path)
     closed = "df.dp.session.close(), since the unit of this budget cannot change any more, and then "

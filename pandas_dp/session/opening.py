@@ -161,6 +161,8 @@ def _content(
 
 def _taken_on(frame: pd.DataFrame, session: Session, lineage: str, reason: str | None, content: Content) -> bool:
     """Let a session answer for a frame, with what is to be said of it on record; see `SessionTables`."""
+    if (left := _unasked(frame, session)) is not None:
+        left.close()
     registry.carry(session, mark_of(frame))
     if content.rows is True:
         _counted[session._ledger.path, session.name] = session.unit
@@ -169,6 +171,15 @@ def _taken_on(frame: pd.DataFrame, session: Session, lineage: str, reason: str |
     elif reason is not None:
         session._ledger.note(session.name, "claim", reason)
     return session._tables.attach(session, frame, *content[:3], lineage=lineage, rows=content.rows)
+
+
+def _unasked(frame: pd.DataFrame, session: Session | None) -> Session | None:
+    """The session in memory that an object leaves for this one: nothing was asked on it, and it has no other table."""
+    known = frames.lookup(frame)
+    if known is None or (other := known.session) is session or other._implicit or other._whole is not None:
+        return None
+    left = other._ledger.path is None and frames.is_only(other, frame) and advice.unasked(other)
+    return other if left else None
 
 
 def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: str) -> str:
@@ -181,6 +192,8 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     """
     if reason is not None and (not isinstance(reason, str) or not reason.strip()):
         raise ArgumentTypeError(f"reason must say why this frame is about other people: {line}")
+    if _unasked(frame, session) is not None:
+        return "source"
     mark, known = marked(frame), frames.lookup(frame)
     # on terms that were replaced nothing was answered, so the owner may say, on record, that it is about other people
     moved = known is not None and known.replaced and known.session is not session and reason is not None

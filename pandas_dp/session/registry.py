@@ -183,19 +183,8 @@ def table_of(frame: pd.DataFrame) -> Table:
         if table.replaced:
             raise NoSessionError(REPLACED.format(now=table.session._terms(), before=table.replaced))
         return table
-    mark = _id(frame)
-    if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        line = _lines[mark] if mark in _ended else _sessions[mark]._terms()
-        raise NoSessionError(f"the session of this frame is closed; protect it again: {line}")
-    if mark and mark not in _sessions:
-        raise UnknownSessionError(
-            "this frame carries the mark of a session of another process; name the ledger of that session: "
-            "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
-            "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
-        )
-    scan = frames.scan_of(frame)
-    if scan is not None and scan.refusal is not None:
-        raise NoSessionError(scan.refusal)
+    if (refusal := _marked_refusal(frame)) is not None:
+        raise refusal
     check_frame(frame, PrivacyUnit())
     with opening():
         if frames.lookup(frame) is not None:  # by now, as another thread asked it first
@@ -207,6 +196,31 @@ def table_of(frame: pd.DataFrame) -> Table:
         opened = _open_implicitly(frame)
     caution(OPENED)
     return opened
+
+
+def _marked_refusal(frame: pd.DataFrame) -> PandasDPError | None:
+    """What is said of a frame whose session is closed or of another process, and of a scan that nothing may be asked of."""
+    mark = _id(frame)
+    if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
+        line = _lines[mark] if mark in _ended else _sessions[mark]._terms()
+        return NoSessionError(f"the session of this frame is closed; protect it again: {line}")
+    if mark and mark not in _sessions:
+        return UnknownSessionError(
+            "this frame carries the mark of a session of another process; name the ledger of that session: "
+            "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
+            "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
+        )
+    scan = frames.scan_of(frame)
+    return None if scan is None or scan.refusal is None else NoSessionError(scan.refusal)
+
+
+def unprotected(frame: pd.DataFrame) -> PandasDPError:
+    """What is said of a frame that no session answers for, where one is asked for its session."""
+    table = frames.lookup(frame)
+    if table is not None and table.replaced:
+        return NoSessionError(REPLACED.format(now=table.session._terms(), before=table.replaced))
+    told = _marked_refusal(frame) or (unverified() if _ever else None)
+    return told or NoSessionError(f"no session answers for this DataFrame yet: {first_total(Fraction(0))}{TERMS}")
 
 
 def _open_implicitly(frame: pd.DataFrame) -> Table:

@@ -145,6 +145,14 @@ def are_others(session: Session, frame: pd.DataFrame) -> bool:
     return not here and next(others, None) is not None
 
 
+def is_only(session: Session, frame: pd.DataFrame) -> bool:
+    """Whether a session answers for this very object, and else for nothing but what steps made of it."""
+    held = [(ref(), table) for ref, table in list(_tables.values()) if table.session is session]
+    return any(known is frame and not table.replaced for known, table in held) and all(
+        known is frame or table.lineage == "declared" for known, table in held
+    )
+
+
 def forget_session(session: Session) -> None:
     """Drop every table of a session."""
     _read.pop(session, None)

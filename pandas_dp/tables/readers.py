@@ -176,8 +176,8 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     started, before = time.time_ns(), stamps_of(files)
     if len({which[:2] for which in before}) < len(before):
         raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {line}")
-    # what Arrow says may quote a cell; so does what pandas says of a line of text, which is left as it is
-    odd: tuple[type[Exception], ...] = (Exception,) if of_arrow else (OSError, pd.errors.EmptyDataError)
+    # what Arrow and pandas say may quote a cell, or tell where it is; of public rows it may
+    odd: tuple[type[Exception], ...] = (OSError, pd.errors.EmptyDataError) if public else (Exception,)
     refused = ""
     try:
         if of_arrow:
@@ -190,7 +190,8 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     except FileNotFoundError:
         refused = f"path: there is no file {path!r}: {line}"
     except odd as error:
-        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        how = " with these options; it may need encoding='latin-1', sep=';' or another dtype=" * (reader is pd.read_csv)
+        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else how
         refused = f"path: {path!r} cannot be read{why}. pandas.{called}(...) says more, and may quote cells: {line}"
     if refused:  # outside of the handler, so that the error carries nothing of Arrow's
         raise ArgumentValueError(refused)
@@ -410,8 +411,7 @@ def read_csv(path: Any, **options: Any) -> pd.DataFrame:
     path : str or path
     **options
         Of ``pandas.read_csv``. Say ``dtype=``: kinds of columns are public, and without it pandas takes them from the cells,
-        where one letter makes text of a column of numbers. What it raises on a line tells of that line, as pandas' own does.
-        With ``chunksize=`` or ``iterator=`` the parts are not remembered.
+        where one letter makes text of a column of numbers. With ``chunksize=`` or ``iterator=`` the parts are not remembered.
 
     Returns
     -------

@@ -22,7 +22,7 @@ def unopened(monkeypatch, error, match, **terms):
     with refused(monkeypatch, df, error, match):
         df.dp.protect(**{"epsilon": 1, "name": name} | terms)
     assert open_ledger().budget(name) is None
-    assert df.dp.session is None
+    assert not hasattr(df.dp, "session")
     df.dp.protect(epsilon=1, name=name)  # the frame and the name are still free
 
 

@@ -87,7 +87,7 @@ class Log:
                 self._answers.append(values)
             notes = [note for note in answer.notes if not isinstance(note, Caution)]  # of what came out
             self.say(f"answer {self._answers.index(values)}, {notes}, {answer.lineage}, {answer.index.dtype}")
-        session = self.see(lambda: frame.dp.session)
+        session = self.see(lambda: getattr(frame.dp, "session", None))
         if session is not None:
             self.say(f"{session.name} {session.spent}, {len(session._ledger.entries(session.name))} entries")
 

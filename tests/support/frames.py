@@ -72,7 +72,7 @@ def refused(
     monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame, error: type, match: str = "."
 ) -> Iterator[pytest.ExceptionInfo]:
     """A call that must be refused by its argument: price 0, data untouched, no cell in the text."""
-    session = frame.dp.session
+    session = getattr(frame.dp, "session", None)
     before = None if session is None else (session.spent, len(session.releases))
     with watching(monkeypatch) as watch, pytest.raises(error, match=match) as caught:
         yield caught
