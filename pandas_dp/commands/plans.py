@@ -56,7 +56,7 @@ from pandas_dp.session.session import PART, Session
 
 UNIT = ("unit", "max_rows", "max_groups", "max_rows_per_group")
 WHEN = ("period", "time", "zone")
-TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "neighbors", *UNIT, *WHEN)
+TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "lifetime", "neighbors", *UNIT, *WHEN)
 ROWS = (
     "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have several "
     "rows, open one that protects people, under another name where this one has answered: {line}"
@@ -105,6 +105,7 @@ class BudgetTerms:
         budget = opening.total(
             given["epsilon"], given.get("delta", 0), given.get("delta_reserved"), given.get("accountant", "auto")
         )
+        budget = periods.capped(budget, given.get("lifetime"), given.get("period"), column)
         return cls(name, budget, unit, tuple(given.get(term) for term in WHEN))
 
     def for_table(self, frame: pd.DataFrame, ledger: str | None) -> BudgetTerms:
