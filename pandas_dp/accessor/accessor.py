@@ -453,6 +453,10 @@ class Accessor(RowSteps[pd.DataFrame]):
         All that a part ever answers is one mechanism with this epsilon, under the session's relation and unit. What is left
         of it is not refunded.
 
+        Of a budget for each period a part is set aside in periods that are named: ``df.dp.period("2026-11-28").dp.allot(...)``.
+        Each of them is charged, and in each the part has this epsilon. The same name again in other periods is the same part,
+        which these then pay as well; a period that is in both ranges pays twice, for nothing more.
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp

@@ -16,6 +16,7 @@ from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.period_sums import capped
 from pandas_dp.core.privacy import PrivacyUnit
 
+PART = "::"  # between the name of a budget and that of a part of it
 PLACES = 12  # decimals of an epsilon, and digits of a delta
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 ROUNDING = Fraction(1, 2**30)  # more than a charge is rounded up
@@ -27,13 +28,15 @@ MOST_DIGITS = 400  # of either, a delta of the smallest float included
 class Most(State):
     """Sums that those of no period exceed, and these: what they admit fits in every period.
 
-    `person` is what a unit in all of them has spent of its lifetime, where there is a cap.
+    `person` is what a unit in all of them has spent of its lifetime, where there is a cap. A part of a budget has the periods
+    alone in which it was set aside.
     """
 
     start: State = field(default_factory=State.zero)
     periods: Mapping[int, State] = field(default_factory=dict)
     widest: int = 0
     person: Fraction = Fraction(0)
+    part: bool = False
 
     @property
     def plain(self) -> State:
@@ -67,7 +70,7 @@ def state_of(ledger: Ledger, name: str, periods: tuple[int, int] | None = None) 
     start, states, sums = ledger.periods(name)
     first, last = periods or (-math.inf, math.inf)
     asked = {period: spent for period, spent in states.items() if first <= period <= last}
-    return Most.of(start, asked, sums.widest, sums.person)
+    return replace(Most.of(start, asked, sums.widest, sums.person), part=PART in name)
 
 
 def paid(rule: Filter, state: State, charge: Charge) -> State | None:
@@ -77,7 +80,7 @@ def paid(rule: Filter, state: State, charge: Charge) -> State | None:
         return made
     person = capped(rule.budget.lifetime, state.start, state.person, charge)
     told = made.epsilon, made.unbounded, made.renyi, made.delta, made.planned
-    return None if person is None else Most(*told, state.start, state.periods, state.widest, person)
+    return None if person is None else Most(*told, state.start, state.periods, state.widest, person, state.part)
 
 
 def refused(rule: Filter, state: State, asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:

@@ -63,11 +63,11 @@ class PeriodLeft(Odometer):
 
         least, new = left(state.plain), left(state.start)
         less, _, counted = least.partition(COUNTED)
-        text = f"{new.partition(COUNTED)[0]} in each {unit.period}"
+        text = f"{new.partition(COUNTED)[0]} in each {unit.period}" + " set aside" * state.part
         if state.periods:
             example = EXAMPLES[Periods.from_text(unit.periods or "").period]
-            text += f" not asked yet, {less} in the one that spent most: left.period({example!r})"
-        text += _until_the_end(lifetime, state, unit) + (f"{COUNTED}{counted}" if counted else "")
+            text += " and" * state.part + f" not asked yet, {less} in the one that spent most: left.period({example!r})"
+        text += of_lifetime(lifetime, state, unit) + (f"{COUNTED}{counted}" if counted else "")
         made = cls(text, least.epsilon, least.delta, least.guarantee)
         made._left, made._state, made._unit = left, state, unit
         return made
@@ -85,7 +85,10 @@ class PeriodLeft(Odometer):
         ('epsilon=0.75', 'epsilon=1')
         """
         number = Periods.from_text(self._unit.periods or "").number(name)
-        return self._left(self._state.periods.get(number, self._state.start))
+        left = self._left(self._state.periods.get(number, self._state.start))
+        if not self._state.part or number in self._state.periods:
+            return left
+        return Odometer(f"{left}, if this {self._unit.period} was set aside", left.epsilon, left.delta, left.guarantee)
 
     __reduce__ = uncopied
 
@@ -95,9 +98,9 @@ def _of_lifetime(lifetime: Fraction, state: Most) -> Fraction:
     return max(lifetime - state.person, Fraction(0)) if state.start == State.zero() else Fraction(0)
 
 
-def _until_the_end(lifetime: Fraction | None, state: Most, unit: PrivacyUnit) -> str:
-    """The same in words."""
-    if lifetime is None:
+def of_lifetime(lifetime: Fraction | None, state: State, unit: PrivacyUnit) -> str:
+    """The same in words, an empty text where there is no cap."""
+    if lifetime is None or not isinstance(state, Most):
         return ""
     return f"; {_terms(_of_lifetime(lifetime, state), Fraction(0), ROUND_FLOOR)} of the lifetime of a {unit.column!r}"
 
@@ -106,7 +109,7 @@ def rest(rule: Filter, state: State, unit: PrivacyUnit) -> str:
     """What is left in the periods that a job is about, and of the lifetime."""
     if not isinstance(state, Most):
         return budget_words.left(rule, state)
-    return budget_words.left(rule, state.plain) + _until_the_end(rule.budget.lifetime, state, unit)
+    return budget_words.left(rule, state.plain) + of_lifetime(rule.budget.lifetime, state, unit)
 
 
 def somebody(rule: Filter, state: Most, unit: PrivacyUnit) -> Bound:

@@ -29,11 +29,11 @@ that is so.
 *Theorem 3.* A budget may have a *lifetime*, a cap. Then a question about |S| periods is admitted iff, beside the filter of
 every j in S, its epsilon is finite, its delta is 0, and |S| times that epsilon and `Sums.person`, the sum of the same of all
 questions before, are at most the cap. Everything that is released is then (cap, 0)-private for the neighbours that differ in
-*all* rows of one unit that have a time, in every version. *Proof.* A question over S reads rows of periods in S alone. From the
-one table to the other leads a chain of at most |S| neighbours, each without one more pair of the unit in S, and from each to
-the next its law changes by at most its epsilon: |S| epsilons in all. Whether it is admitted is a function of public sums. So for these
-neighbours the session is one with a `PureFilter` whose total is the cap, whatever the other sums admit. A charge that names no
-period, as of an older copy put back, may have been about any number of them: from then on nothing is admitted.
+*all* rows of one unit that have a time, in every version. *Proof.* A question over S reads rows of periods in S alone. From
+the one table to the other leads a chain of at most |S| neighbours, each without one more pair of the unit in S, and from each
+to the next its law changes by at most its epsilon: |S| epsilons in all. Whether it is admitted is a function of public sums.
+So for these neighbours the session is one with a `PureFilter` whose total is the cap, whatever the other sums admit. A charge
+that names no period, as of an older copy put back, may have been about any number of them: from then on nothing is admitted.
 
 A charge that names one of two periods whose rows it reads breaks Theorem 1: the other period never pays. One that adds its
 epsilon to the lifetime once for two periods breaks Theorem 3.
@@ -46,7 +46,6 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import NamedTuple
 
 from pandas_dp.core.budget import Charge, State, shorten
@@ -171,7 +170,9 @@ def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Ca
     LedgerError
     """
     states = read(connection, budget, held)
-    return rewrite(connection, budget, held, after(State.from_text(held)), states, {j: after(s) for j, s in states.items()})
+    return rewrite(
+        connection, budget, held, after(State.from_text(held)), states, {j: after(s) for j, s in states.items()}
+    )
 
 
 def rewrite(connection: sqlite3.Connection, budget: int, held: str, start: State, old: States, new: States) -> str:

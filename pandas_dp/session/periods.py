@@ -66,7 +66,9 @@ def capped(budget: Budget, lifetime: Any, period: Any, unit: Any) -> Budget:
             "found): leave delta= and rho= out, df.dp.protect(epsilon=1, lifetime=30, ...)"
         )
     if cap < budget.epsilon:
-        raise ArgumentValueError(f"lifetime= is less than the total of one period: type lifetime={show(budget.epsilon)}")
+        raise ArgumentValueError(
+            f"lifetime= is less than the total of one period: type lifetime={show(budget.epsilon)}"
+        )
     return replace(budget, lifetime=cap)
 
 

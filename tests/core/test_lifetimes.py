@@ -67,7 +67,9 @@ def test_a_period_that_cannot_pay_is_named_before_the_lifetime(ledger):
         ask(ledger, "1", 3, 9)
 
 
-@pytest.mark.parametrize("loss", [PrivacyLoss.gaussian(F(1, 100)), replace(PrivacyLoss.pure(F(1, 10)), delta=F(1, 10**9))])
+@pytest.mark.parametrize(
+    "loss", [PrivacyLoss.gaussian(F(1, 100)), replace(PrivacyLoss.pure(F(1, 10)), delta=F(1, 10**9))]
+)
 def test_what_is_not_a_plain_epsilon_is_refused(path, loss):
     with closing(Ledger(path)) as ledger:
         ledger.open("data", replace(Budget.of(1, F("1e-6")), lifetime=F(5, 2)), UNIT)
