@@ -253,6 +253,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         period: str | None = None,
         time: str | None = None,
         zone: str | None = None,
+        lifetime: Any = None,
     ) -> Session:
         """Open the session of this frame, or join an open one.
 
@@ -311,6 +312,10 @@ class Accessor(RowSteps[pd.DataFrame]):
         time, zone : str, optional
             With ``period``: the column that says when a row happened, and by whose clocks if it holds instants, such as
             ``"Europe/Berlin"``; UTC if left out. A row without a time is in no answer. Best is a time that is never corrected.
+        lifetime : number, optional
+            With ``period`` and ``unit``: a cap on the epsilon of one unit in all periods together, for good. A question about k
+            periods adds k times its epsilon to it; at the cap nothing more is answered. It adds up plain epsilons, so such a
+            budget has no delta, but for a plan. It is set before the first answer and never raised.
 
         Returns
         -------
@@ -344,7 +349,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         """
         _questions()  # completion of `df.dp.preview(...)` has to find them
         if session is not None:
-            if any(term is not None for term in (epsilon, unit, rho, period, time, zone)):
+            if any(term is not None for term in (epsilon, unit, rho, period, time, zone, lifetime)):
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
             return opening.join(self._frame, session, schema, table, version, rows, reason)
         terms = getattr(plan, "terms", None)
@@ -362,6 +367,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             if rho is None
             else opening.total_of_rho(rho, delta, delta_reserved, accountant)
         )
+        total = periods.capped(total, lifetime, period, unit)
         when = periods.opened(self._frame, period, time, zone, neighbors)
         private = private_bound.is_private(max_rows)
         if private:
@@ -450,6 +456,10 @@ class Accessor(RowSteps[pd.DataFrame]):
         -----
         All that a part ever answers is one mechanism with this epsilon, under the session's relation and unit. What is left
         of it is not refunded.
+
+        Of a budget for each period a part is set aside in periods that are named: ``df.dp.period("2026-11-28").dp.allot(...)``.
+        Each of them is charged, and in each the part has this epsilon. The same name again in other periods is the same part,
+        which these then pay as well; a period that is in both ranges pays twice, for nothing more.
 
         Examples
         --------

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
-from pandas_dp.books.budget_words import is_over
-from pandas_dp.core.budget import State
+from pandas_dp.books.budget_words import is_over, of_lifetime, refusal
+from pandas_dp.core.budget import Charge, State
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter, best_order, renyi_limit
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
+from pandas_dp.core.period_sums import capped
+from pandas_dp.core.privacy import PrivacyUnit
 
+PART = "::"  # between the name of a budget and that of a part of it
 PLACES = 12  # decimals of an epsilon, and digits of a delta
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 ROUNDING = Fraction(1, 2**30)  # more than a charge is rounded up
@@ -23,11 +26,17 @@ MOST_DIGITS = 400  # of either, a delta of the smallest float included
 
 @dataclass(frozen=True)
 class Most(State):
-    """Sums that those of no period exceed, and these: what they admit fits in every period."""
+    """Sums that those of no period exceed, and these: what they admit fits in every period.
+
+    `person` is what a unit in all of them has spent of its lifetime, where there is a cap. A part of a budget has the periods
+    alone in which it was set aside.
+    """
 
     start: State = field(default_factory=State.zero)
     periods: Mapping[int, State] = field(default_factory=dict)
     widest: int = 0
+    person: Fraction = Fraction(0)
+    part: bool = False
 
     @property
     def plain(self) -> State:
@@ -35,7 +44,7 @@ class Most(State):
         return State(self.epsilon, self.unbounded, self.renyi, self.delta, self.planned)
 
     @classmethod
-    def of(cls, start: State, periods: Mapping[int, State], widest: int) -> Most:
+    def of(cls, start: State, periods: Mapping[int, State], widest: int, person: Fraction = Fraction(0)) -> Most:
         """Of the sums that a new period starts with and those of the others."""
         states = [start, *periods.values()]
         longest = max(len(state.planned) for state in states)
@@ -49,6 +58,7 @@ class Most(State):
             start,
             periods,
             widest,
+            person,
         )
 
 
@@ -57,9 +67,28 @@ def state_of(ledger: Ledger, name: str, periods: tuple[int, int] | None = None) 
     terms = ledger.budget(name)
     if terms is None or terms[1].periods is None:
         return ledger.state(name)
-    start, states, widest = ledger.periods(name)
+    start, states, sums = ledger.periods(name)
     first, last = periods or (-math.inf, math.inf)
-    return Most.of(start, {period: spent for period, spent in states.items() if first <= period <= last}, widest)
+    asked = {period: spent for period, spent in states.items() if first <= period <= last}
+    return replace(Most.of(start, asked, sums.widest, sums.person), part=PART in name)
+
+
+def paid(rule: Filter, state: State, charge: Charge) -> State | None:
+    """The sums after a charge, in thought; None where the budget, or the lifetime of one for each period, cannot pay it."""
+    made = rule.admit(state, charge)
+    if made is None or not isinstance(state, Most):
+        return made
+    person = capped(rule.budget.lifetime, state.start, state.person, charge)
+    told = made.epsilon, made.unbounded, made.renyi, made.delta, made.planned
+    return None if person is None else Most(*told, state.start, state.periods, state.widest, person, state.part)
+
+
+def refused(rule: Filter, state: State, asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
+    """The error for a charge that `paid` says is not."""
+    if rule.admit(state, charge) is None or not isinstance(state, Most):
+        return refusal(rule, state, asked, charge)
+    person = replace(state.start, epsilon=state.person, unbounded=state.start != State.zero())
+    return of_lifetime(rule, person, asked, charge, unit)
 
 
 class Odometer(str):

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import Filter, GDPFilter, PlanFilter, PureFilter, RenyiFilter
+from pandas_dp.core.period_sums import LIFETIME
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row, typed
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError, LedgerError
@@ -40,9 +41,33 @@ def refusal(
 
 def _refused(rule: Filter, poor: dict[int, State], asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
     """The same for the sums that cannot pay it: the budget's, or those of periods, of which it names the poorest."""
+    if LIFETIME in poor:
+        return of_lifetime(rule, poor[LIFETIME], asked, charge, unit)
     order = sorted(poor, key=lambda period: _amounts(poor[period]), reverse=True)
     where = "" if unit.periods is None else poorest(Periods.from_text(unit.periods), order)
     return refusal(rule, poor[order[0]], asked, charge, where)
+
+
+def of_lifetime(
+    rule: Filter, person: State, asked: str, charge: Charge, unit: PrivacyUnit
+) -> BudgetExceededError | ArgumentValueError:
+    """The same for the cap on all periods together; `person` is what a unit in all of them has spent, unbounded if unknown."""
+    another = "another budget, df.dp.protect(..., name='new'), adds up with it"
+    if charge.epsilon is None or charge.delta:
+        return ArgumentValueError(
+            "a lifetime adds up plain epsilons, so nothing here has Gaussian noise or finds keys: list keys=, leave out delta= "
+            f"and rho=; {another}; nothing was charged"
+        )
+    cap, (first, last) = rule.budget.lifetime or Fraction(0), charge.periods or (0, 0)
+    rest, many = max(cap - person.epsilon, Fraction(0)), last - first + 1
+    each = rest / many
+    fits = f"epsilon={say(each)} would fit" if each >= SMALLEST_EPSILON else "the lifetime is used up"
+    where = f"lifetime={show(cap)} is for a {unit.column!r} in all {unit.period}s together, for good; {another}"
+    if person.unbounded:
+        rest, fits = Fraction(0), "the lifetime is used up, as an older copy of the ledger was put back"
+    price = asked if many == 1 else f"{asked} in each of {many:,} {unit.period}s"
+    spent, left = _tell("epsilon", person.epsilon, ROUND_CEILING), _tell("epsilon", rest)
+    return BudgetExceededError(price, spent, left, "lifetime", fits, where)
 
 
 def _amounts(state: State) -> tuple[object, ...]:

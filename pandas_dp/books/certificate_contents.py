@@ -214,10 +214,11 @@ def _in_periods(rule: Filter, unit: PrivacyUnit, state: Most) -> Iterator[tuple[
     many = f"{len(state.periods):,} {unit.period}{'s' * (len(state.periods) != 1)} asked so far"
     promised = [f"{k:,}: {period_words.promise(rule.budget, unit, k, state)}" for k in PERIODS[unit.period]]
     spent = odometer.spent(rule, state, unit).partition(";")[0]
-    told = words["unit"].format(
-        period=unit.period, column=unit.column, many=many, spent=spent, promised="; ".join(promised)
-    )
-    yield words["who"].format(unit=repr(unit.column)), told
+    cap = rule.budget.lifetime
+    kept = "no_cap" if cap is None else "cap" if state.start == State.zero() else "lost_cap"
+    facts = {"period": unit.period, "column": unit.column, "cap": show(cap or Fraction(0))}
+    told = words["unit"].format(many=many, spent=spent, promised="; ".join(promised), **facts)
+    yield words["who"].format(unit=repr(unit.column)), f"{words[kept].format(**facts)} {told}"
 
 
 def when(unit: PrivacyUnit) -> str:
@@ -232,6 +233,7 @@ def theorem(rule: Filter, unit: PrivacyUnit) -> tuple[str, str]:
     if unit.period:
         said = WORDS["theorem"]["periods"]
         counted, why = said["counted"].format(counted=counted, period=unit.period), f"{why} {said['why']}"
+        why += f" {said['lifetime']}" if rule.budget.lifetime is not None else ""
     return counted, why
 
 

@@ -76,7 +76,8 @@ def to_type(budget: Budget, unit: PrivacyUnit, name: str, path: str | None, **mo
         "max_rows_per_group": str(unit.rows_per_group) if unit.rows_per_group != whole else "",
         "neighbors": "" if unit.add_remove else "'replace_one'",
         **{term: said[term] for term in ("period", "time", "zone") if term in said},
-        "accountant": "" if plan or budget == Budget.of(budget.epsilon, budget.delta) else repr(budget.accountant),
+        "lifetime": show(budget.lifetime) if budget.lifetime else "",
+        "accountant": "" if plan or budget.accountant in ("pure", "hybrid") else repr(budget.accountant),
         "delta_reserved": "" if budget.delta_reserved in (0, budget.delta / 10) else show(budget.delta_reserved),
         "plan": f"{{{', '.join(f'{price}: {count}' for price, count in plan.items())}}}" if plan else "",
         "ledger": "" if not path else repr(path if near is None or near.startswith(os.pardir) else near),
@@ -97,7 +98,7 @@ def promised(rule: Filter, state: State) -> Budget | None:
 def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, PrivacyLoss] | None) -> Odometer:
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     if isinstance(state, Most):
-        return period_words.PeriodLeft.of(state, unit, lambda one: left(rule, one, unit, like))
+        return period_words.PeriodLeft.of(state, unit, lambda one: left(rule, one, unit, like), rule.budget.lifetime)
     epsilon, delta = proved(rule, state)
     over = is_over(rule, state)  # what is left is a part of the total, and there is none
     rest = Fraction(0) if over or epsilon is None else max(rule.budget.epsilon - epsilon, Fraction(0))
@@ -119,6 +120,7 @@ def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
     change = "more or less" if unit.add_remove else "with other content"
     if unit.period:
         change += f" in one {unit.period}, more for one in several {unit.period}s"
+        change += f" (lifetime: epsilon={show(budget.lifetime)})" if budget.lifetime else ""
     return f"all answers together: {total}, for one {whose} {change}, even if questions depend on earlier answers"
 
 
@@ -222,9 +224,19 @@ def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[Led
     delta = raised("delta", "to_delta", old.delta, slack, entries)
     if (epsilon, delta) == (old.epsilon, old.delta):
         return old
+    if delta and old.lifetime:
+        raise ArgumentValueError(
+            "a budget with a lifetime adds up plain epsilons and gets no delta: open another one, which adds up with it, by "
+            "df.dp.protect(..., name='new')"
+        )
+    if old.lifetime and epsilon > old.lifetime:
+        raise ArgumentValueError(
+            f"a period cannot have more than the lifetime, {show(old.lifetime)}, which is fixed: open another budget, which "
+            "adds up with it, by df.dp.protect(..., name='new')"
+        )
     more = (delta - old.delta) / 10 if old.delta_reserved else 0
     reserved = None if old.delta == 0 else old.delta_reserved + more
-    return Budget.of(epsilon, delta, reserved, old.accountant if old.delta else "auto")
+    return replace(Budget.of(epsilon, delta, reserved, old.accountant if old.delta else "auto"), lifetime=old.lifetime)
 
 
 def group_text(budget: Budget | None, unit: PrivacyUnit, size: int) -> str:

@@ -6,10 +6,11 @@ Nobody shall take the total of one period for a promise to a person. See `pandas
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_CEILING
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
+from pandas_dp.books import budget_words
 from pandas_dp.books.amounts import Most, Odometer, group_delta, proved, told_as
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import Filter
@@ -39,7 +40,7 @@ class PeriodSpent(Odometer):
 
 
 class PeriodLeft(Odometer):
-    """What is left: `epsilon` and `delta` are those that every period has."""
+    """What is left: `epsilon` and `delta` are those that every period has, at most what the lifetime leaves."""
 
     __slots__ = ("_left", "_state", "_unit")
     _left: Callable[[State], Odometer]
@@ -47,15 +48,26 @@ class PeriodLeft(Odometer):
     _unit: PrivacyUnit
 
     @classmethod
-    def of(cls, state: Most, unit: PrivacyUnit, left: Callable[[State], Odometer]) -> PeriodLeft:
+    def of(
+        cls, state: Most, unit: PrivacyUnit, budgets: Callable[[State], Odometer], lifetime: Fraction | None
+    ) -> PeriodLeft:
         """Say what every period has left; a new one has what is left of the sums that it starts with."""
+
+        def left(one: State) -> Odometer:
+            told = budgets(one)
+            if lifetime is None or told.epsilon <= _of_lifetime(lifetime, state):
+                return told
+            least = _of_lifetime(lifetime, state)
+            text = f"{_terms(least, Fraction(0), ROUND_FLOOR)} (what the lifetime leaves)"
+            return told_as(text, least, Fraction(told.delta), ROUND_FLOOR, told.guarantee, Fraction(0))
+
         least, new = left(state.plain), left(state.start)
         less, _, counted = least.partition(COUNTED)
-        text = f"{new.partition(COUNTED)[0]} in each {unit.period}"
+        text = f"{new.partition(COUNTED)[0]} in each {unit.period}" + " set aside" * state.part
         if state.periods:
             example = EXAMPLES[Periods.from_text(unit.periods or "").period]
-            text += f" not asked yet, {less} in the one that spent most: left.period({example!r})"
-        text += f"{COUNTED}{counted}" if counted else ""
+            text += " and" * state.part + f" not asked yet, {less} in the one that spent most: left.period({example!r})"
+        text += of_lifetime(lifetime, state, unit) + (f"{COUNTED}{counted}" if counted else "")
         made = cls(text, least.epsilon, least.delta, least.guarantee)
         made._left, made._state, made._unit = left, state, unit
         return made
@@ -73,16 +85,40 @@ class PeriodLeft(Odometer):
         ('epsilon=0.75', 'epsilon=1')
         """
         number = Periods.from_text(self._unit.periods or "").number(name)
-        return self._left(self._state.periods.get(number, self._state.start))
+        left = self._left(self._state.periods.get(number, self._state.start))
+        if not self._state.part or number in self._state.periods:
+            return left
+        return Odometer(f"{left}, if this {self._unit.period} was set aside", left.epsilon, left.delta, left.guarantee)
 
     __reduce__ = uncopied
+
+
+def _of_lifetime(lifetime: Fraction, state: Most) -> Fraction:
+    """What a cap leaves, which is nothing once answers were charged that name no period."""
+    return max(lifetime - state.person, Fraction(0)) if state.start == State.zero() else Fraction(0)
+
+
+def of_lifetime(lifetime: Fraction | None, state: State, unit: PrivacyUnit) -> str:
+    """The same in words, an empty text where there is no cap."""
+    if lifetime is None or not isinstance(state, Most):
+        return ""
+    return f"; {_terms(_of_lifetime(lifetime, state), Fraction(0), ROUND_FLOOR)} of the lifetime of a {unit.column!r}"
+
+
+def rest(rule: Filter, state: State, unit: PrivacyUnit) -> str:
+    """What is left in the periods that a job is about, and of the lifetime."""
+    if not isinstance(state, Most):
+        return budget_words.left(rule, state)
+    return budget_words.left(rule, state.plain) + of_lifetime(rule.budget.lifetime, state, unit)
 
 
 def somebody(rule: Filter, state: Most, unit: PrivacyUnit) -> Bound:
     """Epsilon and delta of one unit that is in all periods that were asked, None where no bound holds.
 
-    Where every row is a unit it is in one period alone.
+    Where every row is a unit it is in one period alone. With a cap for a lifetime all was paid in plain epsilons.
     """
+    if rule.budget.lifetime is not None:
+        return (state.person, Fraction(0)) if state.start == State.zero() else None
     each = [proved(rule, spent) for spent in (state.start, *state.periods.values())]
     if unit.column is None:
         each = [proved(rule, state)]
@@ -97,6 +133,8 @@ def somebody(rule: Filter, state: Most, unit: PrivacyUnit) -> Bound:
 
 def in_periods(budget: Budget, many: int, widest: int) -> Bound:
     """Epsilon and delta that the totals promise one unit in so many periods; None where that is nothing."""
+    if budget.lifetime is not None and budget.lifetime <= many * budget.epsilon:
+        return budget.lifetime, Fraction(0)
     alone = widest <= 1 or not budget.delta
     delta = many * budget.delta if alone else group_delta(budget.epsilon, budget.delta, many)
     return (many * budget.epsilon, delta) if delta < LEAST_BOUND else None
@@ -109,7 +147,7 @@ def promise(budget: Budget, unit: PrivacyUnit, many: int, state: Most) -> str:
     found = in_periods(budget, many, state.widest)
     if found is None:
         return f"nothing: delta would be {show(LEAST_BOUND)} or more"
-    apart = budget.delta and many > 1 and state.widest <= 1
+    apart = budget.delta and many > 1 and state.widest <= 1 and not budget.lifetime
     return _terms(*found) + f" as long as every question names one {unit.period}" * bool(apart)
 
 
@@ -129,8 +167,8 @@ def group_text(budget: Budget, unit: PrivacyUnit, state: State, size: int, perio
     return f"one {unit.column!r} in {many:,} {unit.period}s: {promise(budget, unit, many, state)}"
 
 
-def _terms(epsilon: Fraction, delta: Fraction) -> str:
-    told = f"epsilon={show(three_digits(epsilon, ROUND_CEILING) if epsilon.denominator > 10**6 else epsilon)}"
+def _terms(epsilon: Fraction, delta: Fraction, rounding: str = ROUND_CEILING) -> str:
+    told = f"epsilon={show(three_digits(epsilon, rounding) if epsilon.denominator > 10**6 else epsilon)}"
     return told + (f", delta={show(three_digits(delta, ROUND_CEILING))}" if delta else "")
 
 
@@ -143,6 +181,7 @@ def spent(rule: Filter, state: Most, unit: PrivacyUnit, one: Odometer) -> Period
         text = f"{poorest}, for one row ({len(state.periods):,} asked)"
     else:
         total = "no bound" if found is None else _terms(*found)
+        total += f" of a lifetime of {show(rule.budget.lifetime)}" if rule.budget.lifetime else ""
         until = _until(rule, state) if found is None else ""
         text = f"{total} for a {unit.column!r} present in every {unit.period} asked ({len(state.periods):,}){until}; {poorest}"
     text += f"{COUNTED}{counted}" if counted else ""

@@ -130,7 +130,9 @@ def _of_one(account: Account, total: dict[str, str]) -> dict[str, Any]:
     found = period_words.somebody(account.rule, state, unit) if unit.column is not None else None
     person = None if found is None else {"epsilon": str(found[0]), "delta": str(found[1])}
     asked = {"period": unit.period, "periods_asked": len(state.periods)}
-    return {"per_period": total, **asked, "person": person or "no bound"}
+    lifetime = account.rule.budget.lifetime
+    cap = {"lifetime": str(lifetime)} if lifetime is not None else {}
+    return {"per_period": total, **asked, "person": person or "no bound", **cap}
 
 
 def _sums(account: Account) -> dict[str, Fraction]:

@@ -27,6 +27,7 @@ from fractions import Fraction
 from functools import partial
 
 from pandas_dp.books import odometer
+from pandas_dp.books.amounts import PART as PART
 from pandas_dp.books.amounts import Most, state_of
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter, PureFilter
@@ -38,7 +39,6 @@ from pandas_dp.release.html import bar_html
 from pandas_dp.release.plots import ONE, axes_of, load_pyplot
 from pandas_dp.release.text import COUNTED, protected
 
-PART = "::"  # between the name of a budget and that of a part of it
 PRICE, QUERY, WIDTH = 28, 60, 110  # characters shown, and of a line of terms
 # kinds of entries that hold terms; so many are told in full: the opening, the latest
 TERMS, MOST_TERMS = ("open", "amend"), 5

@@ -12,8 +12,8 @@ from typing import Any, cast
 import pandas as pd
 
 from pandas_dp.aggregates.base import SAY
-from pandas_dp.books import budget_words, odometer
-from pandas_dp.books.amounts import state_of
+from pandas_dp.books import odometer, period_words
+from pandas_dp.books.amounts import paid, state_of
 from pandas_dp.commands.plans import BudgetTerms, existing_ledger, fitting
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -149,14 +149,13 @@ def rehearse(
         previews = [(name, query, preview_of(name, query, asked, rows)) for name, query in questions(asked)]
         span = next((preview.charge.periods for _, _, preview in previews if preview.charge.periods), None)
         rule, state = ledger.rule(terms.name), state_of(ledger, terms.name, span)
-        state = getattr(state, "plain", state)
         foreseen, after = _in_turn(rule, state, previews)
         return Rehearsal(
             tuple(foreseen),
             odometer.promise(rule, terms.unit),
-            budget_words.left(rule, state),
-            budget_words.left(rule, after),
-            all(rule.admit(after, preview.charge) is not None for _, _, preview in previews if not preview.stored),
+            period_words.rest(rule, state, terms.unit),
+            period_words.rest(rule, after, terms.unit),
+            all(paid(rule, after, preview.charge) is not None for _, _, preview in previews if not preview.stored),
         )
     finally:
         session.close()
@@ -195,7 +194,7 @@ def _in_turn(rule: Filter, state: State, previews: list[tuple[str, Query, Previe
     foreseen, seen, dry = [], set(), False
     for name, query, preview in previews:
         stored = preview.stored or query in seen
-        after = state if stored else rule.admit(state, preview.charge)
+        after = state if stored else paid(rule, state, preview.charge)
         dry = dry or after is None
         if after is not None and not dry:
             state = after

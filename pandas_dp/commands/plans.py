@@ -34,7 +34,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -46,6 +46,7 @@ from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean, told
 from pandas_dp.facts.names import check_name
+from pandas_dp.facts.periods import EXAMPLES, Periods
 from pandas_dp.facts.schema import Schema, read_toml
 from pandas_dp.queries import json_values
 from pandas_dp.queries.plan import MOST_QUERIES, plan
@@ -56,11 +57,17 @@ from pandas_dp.session.session import PART, Session
 
 UNIT = ("unit", "max_rows", "max_groups", "max_rows_per_group")
 WHEN = ("period", "time", "zone")
-TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "neighbors", *UNIT, *WHEN)
+TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "lifetime", "neighbors", *UNIT, *WHEN)
 ROWS = (
     "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have several "
     "rows, open one that protects people, under another name where this one has answered: {line}"
 )
+PERIOD: dict[str, Any] = {  # the option that says which periods a job is about
+    "nargs": "+",
+    "default": (),
+    "metavar": "NAME",
+    "help": "which day, or from which to which, of a budget for each: 2026-11-28; never taken from the rows",
+}
 EXAMPLE = 'name = "visits", epsilon = 3, unit = "patient_id", max_rows = 10'
 
 
@@ -105,6 +112,7 @@ class BudgetTerms:
         budget = opening.total(
             given["epsilon"], given.get("delta", 0), given.get("delta_reserved"), given.get("accountant", "auto")
         )
+        budget = periods.capped(budget, given.get("lifetime"), given.get("period"), column)
         return cls(name, budget, unit, tuple(given.get(term) for term in WHEN))
 
     def for_table(self, frame: pd.DataFrame, ledger: str | None) -> BudgetTerms:
@@ -159,6 +167,24 @@ class BudgetTerms:
         self.open(open_ledger(ledger))
         terms = frame, self.budget, self.unit
         return opening.protect(*terms, schema=schema, ledger=ledger, name=self.name, table=table, version=version)
+
+
+def check_period(terms: BudgetTerms, period: Sequence[str], line: str) -> None:
+    """Refuse a job that does not say which periods it is about where its budget is for each, or says it elsewhere.
+
+    `line` opens a budget for each.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+    """
+    if not period and terms.unit.periods is not None:
+        example, one = EXAMPLES[Periods.from_text(terms.unit.periods).period], terms.unit.period
+        raise ArgumentTypeError(f"this budget is per {one}: say which {one}s count: --period {example}")
+    if period and terms.unit.periods is None:
+        raise ArgumentTypeError(f"--period needs a budget for each: {line}")
+    if len(period) > 2:
+        raise ArgumentValueError("--period takes one period, or the first and the last: --period 2026-11-01 2026-11-30")
 
 
 def refuse_in_code(query: Query) -> None:

@@ -7,16 +7,26 @@ import json
 import re
 import shlex
 from contextlib import closing
-from typing import Any
+from typing import Any, cast
 
 from pandas_dp.commands import data_files
 from pandas_dp.commands.dry_run import rehearse, typed
 from pandas_dp.commands.exits import CODES, DONE, DRY, finishing, told
-from pandas_dp.commands.plans import ROWS, UNIT, BudgetTerms, check_text, existing_ledger, refuse_in_code
+from pandas_dp.commands.plans import (
+    PERIOD,
+    ROWS,
+    UNIT,
+    BudgetTerms,
+    check_period,
+    check_text,
+    existing_ledger,
+    refuse_in_code,
+)
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
+from pandas_dp.facts.periods import EXAMPLES
 from pandas_dp.facts.progress import shown
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.json_values import read_decimal
@@ -47,6 +57,12 @@ IN_CODE = {
 }
 QUOTES = "'\""
 NAMED = (*PRICES, *UNIT, "name", "table", "version")
+WHEN = {
+    "each": "period",
+    "time": "time",
+    "zone": "zone",
+}  # what says of a row which period it is in, and the term in code
+OPENS = {"epsilon": "total", "delta": "total-delta", "period": "each"}  # options that are called otherwise than in code
 HELP = {
     "max_rows": "how many rows of one unit count; needed with --unit",
     "max_groups": "in how many groups of an answer one unit counts",
@@ -79,6 +95,15 @@ def add(commands: Any) -> None:
         help="what is hidden of a unit: that it is there (add_remove, the default) or what it holds (replace_one)",
     )
     query.add_argument(
+        "--each", choices=list(EXAMPLES), help="where the total is for each hour, day, week, month or year"
+    )
+    query.add_argument("--time", metavar="COLUMN", help="with --each: says when a row happened")
+    query.add_argument("--zone", help="with --each: whose clocks count for moments with a time zone (default: UTC)")
+    query.add_argument(
+        "--lifetime", help="with --each and --unit: a cap on the epsilon of one unit in all of them, for good"
+    )
+    query.add_argument("--period", **PERIOD)
+    query.add_argument(
         "--schema", metavar="FILE", help="TOML file of public facts: [age] and below it bounds = [0, 120]"
     )
     query.add_argument("--table", help="public name of the content (default: that of the budget)")
@@ -106,9 +131,11 @@ def run(options: argparse.Namespace) -> int:
     version = None if options.version is None else check_text(options.version, "--version")
     where, written = (options.ledger, table, version), data_files.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, schema, written)
+    terms = terms.for_table(empty, options.ledger)
+    check_period(terms, options.period, f"--each D --time {terms.when[1] or 'visited_at'} where the budget is opened")
 
     with data_files.dtypes_told(options.data, SCHEMA):
-        seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows)
+        seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows, options.period)
     if person := terms.person_column(empty, options.ledger):
         told(
             ROWS.format(column=person, line=f"--total {options.total} {PEOPLE.format(column=shlex.quote(person))}"),
@@ -120,9 +147,9 @@ def run(options: argparse.Namespace) -> int:
     with shown("reads the table"):
         frame = data_files.same_frame(options.data, schema, empty, written)
     ledger = existing_ledger(options.ledger)
-    again = version is None and ledger is not None and ledger.budget(terms.name) is not None
+    again = version is None and not options.period and ledger is not None and ledger.budget(terms.name) is not None
     with closing(terms.protect(frame, schema, *where)), finishing():  # the answer is paid, so it is printed
-        release = query(frame)
+        release = query(cast("Any", frame).dp.period(*options.period) if options.period else frame)
         # JSON that every terminal and pipe can write
         print(json.dumps(json.loads(release.to_json())) if options.json else repr(release), flush=True)
     if again:
@@ -156,7 +183,7 @@ def in_shell(text: str) -> str:
         text = text.replace(code, here)
     text = GIVEN.sub(lambda found: _option(found[1], found[2]) if found[1] in NAMED else found[0], text)
     text = PRICED.sub(lambda found: _options(found[1], found[0], {}) + (" with " if found[2] else ""), typed(text))
-    return OPENED.sub(lambda found: _options(found[1], found[0], {"epsilon": "total", "delta": "total-delta"}), text)
+    return OPENED.sub(lambda found: _options(found[1], found[0], OPENS), text)
 
 
 def _options(arguments: str, text: str, names: dict[str, str]) -> str:
@@ -189,6 +216,9 @@ def _terms(options: argparse.Namespace) -> BudgetTerms:
     if options.total_delta is not None:
         said["delta"] = _number(options.total_delta, "total-delta")
         small_delta(said["delta"], "--total-delta")
+    said |= {term: getattr(options, option) for option, term in WHEN.items()}
+    if options.lifetime is not None:
+        said["lifetime"] = _number(options.lifetime, "lifetime")
     said = {term: value for term, value in said.items() if value is not None}
     if options.total is not None:
         total = _number(options.total, "total")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from importlib.resources import files
 from textwrap import indent
@@ -19,9 +19,8 @@ from pandas_dp.commands.answer_files import FORMATS, AnswerFiles, one_job
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, finishing, told
 from pandas_dp.commands.ledger import UNANSWERED, extend, unanswered
-from pandas_dp.commands.plans import ROWS, BudgetTerms, PipelinePlan, check_text
+from pandas_dp.commands.plans import PERIOD, ROWS, PipelinePlan, check_period, check_text
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
-from pandas_dp.facts.periods import EXAMPLES, Periods
 from pandas_dp.facts.progress import shown
 from pandas_dp.release.base import Release
 from pandas_dp.session.session import Session
@@ -48,13 +47,7 @@ def add(commands: Any) -> None:
     run.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
     run.add_argument("--out", metavar="DIR", help="directory of the answers")
     run.add_argument("--version", help="public name of this content, instead of the plan's")
-    run.add_argument(
-        "--period",
-        nargs="+",
-        default=(),
-        metavar="NAME",
-        help="which day, or from which to which, of a budget for each: 2026-11-28; never taken from the rows",
-    )
+    run.add_argument("--period", **PERIOD)
     run.add_argument("--format", choices=FORMATS, default="csv", help="tables beside the JSON files (default: csv)")
     run.add_argument("--dry-run", action="store_true", help="only show costs and errors: reads no row, charges nothing")
     run.add_argument("--rows", type=int, help="about how many rows there are, for the errors that --dry-run shows")
@@ -82,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     where, written = (options.ledger, plan.table, version), data_files.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, plan.schema, written)
     terms = plan.terms.for_table(empty, options.ledger)
-    _check_period(terms, options.period)
+    check_period(terms, options.period, '[budget] period = "D", time = "visited_at"')
     with data_files.dtypes_told(options.data, "[schema.{}] and below it"):
         seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period)
     if person := terms.person_column(empty, options.ledger):
@@ -104,18 +97,6 @@ def run(options: argparse.Namespace) -> int:
         with closing(session), finishing() as stopped:
             files.set_aside([question.name for question in seen.questions])
             return _in_order(seen, frame, session, files, progress, stopped)
-
-
-def _check_period(terms: BudgetTerms, period: Sequence[str]) -> None:
-    """Refuse a job that does not say which periods it is about where its budget is for each, or says it elsewhere."""
-    if not period and terms.unit.periods is not None:
-        example = EXAMPLES[Periods.from_text(terms.unit.periods).period]
-        one = terms.unit.period
-        raise ArgumentTypeError(f"this budget is per {one}: say which {one}s count: --period {example}")
-    if period and terms.unit.periods is None:
-        raise ArgumentTypeError('--period needs a budget for each: [budget] period = "D", time = "visited_at"')
-    if len(period) > 2:
-        raise ArgumentValueError("--period takes one period, or the first and the last: --period 2026-11-01 2026-11-30")
 
 
 def _in_order(
@@ -145,7 +126,8 @@ def _in_order(
             written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
             return told(
                 f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
-                f"{error.fits}. {written}{f'. {lost}' if (lost := _lost(session)) else ''}",
+                f"{error.fits}. {f'{error.where}. ' if error.where else ''}{written}"
+                f"{f'. {lost}' if (lost := _lost(session)) else ''}",
                 DRY,
             )
         files.add(question.name, release, stored)

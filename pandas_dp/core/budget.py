@@ -95,7 +95,8 @@ class Budget:
 
     `delta_reserved` is the part of `delta` that queries may be charged (key discovery, smooth noise); the
     rest belongs to the conversion of the divergence. `accountant` is one of `ACCOUNTANTS`. `plan` holds
-    prices that were declared beforehand, each with its count.
+    prices that were declared beforehand, each with its count. `lifetime` is what the epsilons of a unit that is in every
+    period may add up to, where the budget is for each period and that has a cap: see `period_sums`.
     """
 
     epsilon: Fraction
@@ -103,6 +104,7 @@ class Budget:
     delta_reserved: Fraction
     accountant: str
     plan: tuple[tuple[Fraction, int], ...] = ()
+    lifetime: Fraction | None = None
 
     @classmethod
     def of(

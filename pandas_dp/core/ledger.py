@@ -25,7 +25,7 @@ from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, filter_for
 from pandas_dp.core.ledger_reading import LedgerEntry, Readable
-from pandas_dp.core.period_sums import MOST, charge_all, pay, read
+from pandas_dp.core.period_sums import MOST, charge_all, pay, read, rewrite
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
 from pandas_dp.errors import LedgerError
@@ -185,8 +185,7 @@ class Ledger(Readable):
             if paid:
                 return paid
             rule, asked = row.rule, replace(row.rule.charge(loss), periods=periods)
-            after = partial(rule.admit, charge=asked)
-            made = pay(connection, row.id, row.state, periods, after) if periods else self._charged(row, asked)
+            made = pay(connection, row.id, row.state, rule, asked) if periods else self._charged(row, asked)
             if not isinstance(made, str):
                 return rule, made, asked
             return records.append(connection, row._replace(state=made), "query", query, price, asked, key)
@@ -266,9 +265,9 @@ class Ledger(Readable):
         if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
             raise LedgerError(f"the accountant of a used budget cannot change: type accountant={known!r} to continue")
         new = filter_for(budget, old.order if used else None)
-        states = [state, *read(connection, row.id, row.state).values()]
+        states = read(connection, row.id, row.state)
         # of what is not Gaussian it knows no sum
-        over = isinstance(old, GDPFilter) and any(old.admit(state, _NOTHING) is None for state in states)
+        over = isinstance(old, GDPFilter) and any(old.admit(s, _NOTHING) is None for s in (state, *states.values()))
         if over or records.restored(connection, row, all_of_it=True):
             raise LedgerError(
                 "more was put on record than this budget can count, so its total cannot be raised: name= opens another one"
@@ -277,15 +276,14 @@ class Ledger(Readable):
             raise LedgerError(
                 "a plan is declared before the first answer: open another budget, protect(..., name='plan')"
             )
-        if used and unit.periods is not None and old.budget.accountant != budget.accountant:
-            raise LedgerError(
-                "a budget for each period gets no delta once something was asked: open another one, protect(..., name='new')"
-            )
+        if used and old.budget.lifetime != budget.lifetime:
+            raise LedgerError("the cap for a lifetime is set before the first answer: open another budget, name='new'")
         if isinstance(old, PureFilter) and not isinstance(new, PureFilter):
             records.verify(connection)  # a damaged entry must not make the past look cheap
-            state = records.recharge(connection, row, new)
+            before, (state, states) = states, records.recharge(connection, row, new)
+            row = row._replace(state=rewrite(connection, row.id, row.state, state, before, states))
         # Sums only grow: the test they pass now would have admitted every earlier charge too.
-        if any(new.admit(state, _NOTHING) is None for state in (state, *states[1:])):
+        if any(new.admit(sums, _NOTHING) is None for sums in (state, *states.values())):
             raise LedgerError(
                 "more is spent than the new total, see session.spent: type a larger one, and delta= where Gaussian noise or "
                 "deltas were paid"

@@ -80,12 +80,12 @@ class Readable:
         """Return what is spent, in O(1); of a budget with periods what a new one starts with, see `periods`."""
         return State.from_text(self._read(name).state)
 
-    def periods(self, name: str) -> tuple[State, dict[int, State], int]:
-        """Return what every period starts with, the sums of each that was asked, and how many one charge named at most."""
+    def periods(self, name: str) -> tuple[State, dict[int, State], Sums]:
+        """Return what every period starts with, the sums of each that was asked, and what is held of all of them."""
 
-        def look(connection: sqlite3.Connection) -> tuple[State, dict[int, State], int]:
+        def look(connection: sqlite3.Connection) -> tuple[State, dict[int, State], Sums]:
             row = self._row(connection, name)
-            return State.from_text(row.state), read(connection, row.id, row.state), Sums.of(row.state).widest
+            return State.from_text(row.state), read(connection, row.id, row.state), Sums.of(row.state)
 
         return self._store.transact(READ, look)
 

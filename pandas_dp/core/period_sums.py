@@ -26,7 +26,17 @@ transcript, which Theorem 1 makes (epsilon, delta); and by (k epsilon, k delta) 
 then the periods are k interactive mechanisms that run side by side (Vadhan, Wang 2021; Lyu 2022). `Sums.widest` says whether
 that is so.
 
-A charge that names one of two periods whose rows it reads breaks Theorem 1: the other period never pays.
+*Theorem 3.* A budget may have a *lifetime*, a cap. Then a question about |S| periods is admitted iff, beside the filter of
+every j in S, its epsilon is finite, its delta is 0, and |S| times that epsilon and `Sums.person`, the sum of the same of all
+questions before, are at most the cap. Everything that is released is then (cap, 0)-private for the neighbours that differ in
+*all* rows of one unit that have a time, in every version. *Proof.* A question over S reads rows of periods in S alone. From
+the one table to the other leads a chain of at most |S| neighbours, each without one more pair of the unit in S, and from each
+to the next its law changes by at most its epsilon: |S| epsilons in all. Whether it is admitted is a function of public sums.
+So for these neighbours the session is one with a `PureFilter` whose total is the cap, whatever the other sums admit. A charge
+that names no period, as of an older copy put back, may have been about any number of them: from then on nothing is admitted.
+
+A charge that names one of two periods whose rows it reads breaks Theorem 1: the other period never pays. One that adds its
+epsilon to the lifetime once for two periods breaks Theorem 3.
 """
 
 from __future__ import annotations
@@ -34,12 +44,16 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import NamedTuple
 
-from pandas_dp.core.budget import Charge, State
+from pandas_dp.core.budget import Charge, State, shorten
+from pandas_dp.core.filters import Filter
 from pandas_dp.errors import LedgerError
 
 MOST = 10_000  # periods of one question
+LIFETIME = -1  # in place of a period that cannot pay: the cap on all of them
 TABLE = """CREATE TABLE periods (
     budget INTEGER NOT NULL, period INTEGER NOT NULL, state TEXT NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (budget, period)
 ) WITHOUT ROWID"""
@@ -48,7 +62,6 @@ DAMAGED = (
     "under another ledger: what was released stays spent beside it"
 )
 Span = tuple[int, int]
-After = Callable[[State], State | None]
 States = dict[int, State]
 
 
@@ -57,17 +70,20 @@ class Sums(NamedTuple):
 
     How many periods have sums, and the sums of their numbers and of their seals: it is sealed itself, so a row of a period that
     is lost or altered is damage, and never a period of which nothing is spent. `widest` is the most periods of one charge.
+    `person` adds up, where there is a cap, the epsilon of each charge times the number of its periods.
     """
 
     many: int = 0
     numbers: int = 0
     seals: int = 0
     widest: int = 0
+    person: Fraction = Fraction(0)
 
     @classmethod
     def of(cls, text: str) -> Sums:
         """Read what stands behind the sums of a budget."""
-        return cls(*(int(number) for number in text.partition(";")[2].split()))
+        numbers = text.partition(";")[2].split()
+        return cls(*map(int, numbers[:4]))._replace(person=Fraction(*numbers[4:]))
 
     def behind(self, state: str) -> str:
         """Write it behind them."""
@@ -107,26 +123,41 @@ def read(connection: sqlite3.Connection, budget: int, held: str, span: Span | No
     return {period: known[text] for period, text, _ in rows}
 
 
-def pay(connection: sqlite3.Connection, budget: int, held: str, span: Span, after: After) -> str | dict[int, State]:
-    """Let every period of a span pay, or none.
+def pay(connection: sqlite3.Connection, budget: int, held: str, rule: Filter, charge: Charge) -> str | dict[int, State]:
+    """Let every period of a charge pay, or none.
 
-    For all inputs: where a text is returned, the new one of the budget's row, each period of the span has the sums that `after`
-    gives for those it had. Otherwise nothing was written, and what is returned are the periods that cannot pay, and their sums.
+    For all inputs: where a text is returned, the new one of the budget's row, each period of the charge has the sums that the
+    filter gives for those it had, and `Sums.person` is at most the cap, if there is one. Otherwise nothing was written, and
+    what is returned are the periods that cannot pay, or `LIFETIME`, and their sums.
 
     Raises
     ------
     LedgerError
     """
+    span = charge.periods or (0, -1)
     states, start = read(connection, budget, held, span), State.from_text(held)
     if len(states) <= span[1] - span[0]:  # some period is new, or its row is lost
         check(connection, budget, held)
     asked = {period: states.get(period, start) for period in range(span[0], span[1] + 1)}
-    made = {state: after(state) for state in set(asked.values())}
+    made = {state: rule.admit(state, charge) for state in set(asked.values())}
     if poor := {period: state for period, state in asked.items() if made[state] is None}:
         return poor
+    person = capped(rule.budget.lifetime, start, Sums.of(held).person, charge)
+    if person is None:
+        return {LIFETIME: replace(start, epsilon=Sums.of(held).person, unbounded=start != State.zero())}
     paid = {period: state for period, state in ((period, made[state]) for period, state in asked.items()) if state}
     sums = _write(connection, budget, Sums.of(held), states, paid)
-    return sums._replace(widest=max(sums.widest, len(asked))).behind(held)
+    return sums._replace(widest=max(sums.widest, len(asked)), person=person).behind(held)
+
+
+def capped(lifetime: Fraction | None, start: State, person: Fraction, charge: Charge) -> Fraction | None:
+    """What `Sums.person` is after a charge; None where the cap does not admit it. Nothing is added up where there is none."""
+    if lifetime is None:
+        return person
+    first, last = charge.periods or (0, -1)
+    after = shorten(person + (last - first + 1) * (charge.epsilon or 0))
+    plain = charge.epsilon is not None and not charge.delta and start == State.zero()
+    return after if plain and after <= lifetime else None
 
 
 def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Callable[[State], State]) -> str:
@@ -138,10 +169,15 @@ def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Ca
     ------
     LedgerError
     """
-    states, start = read(connection, budget, held), after(State.from_text(held)).to_text()
-    if not states:
-        return start
-    return _write(connection, budget, Sums.of(held), states, {j: after(s) for j, s in states.items()}).behind(start)
+    states = read(connection, budget, held)
+    return rewrite(
+        connection, budget, held, after(State.from_text(held)), states, {j: after(s) for j, s in states.items()}
+    )
+
+
+def rewrite(connection: sqlite3.Connection, budget: int, held: str, start: State, old: States, new: States) -> str:
+    """Put other sums in place of those of all periods and of new ones, and return the new text of the budget's row."""
+    return _write(connection, budget, Sums.of(held), old, new).behind(start.to_text()) if new else start.to_text()
 
 
 def _write(connection: sqlite3.Connection, budget: int, sums: Sums, old: States, new: States) -> Sums:
@@ -151,7 +187,7 @@ def _write(connection: sqlite3.Connection, budget: int, sums: Sums, old: States,
     connection.executemany("INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)", rows)
     more = new.keys() - old.keys()
     seals = sum(row[-1] for row in rows) - sum(_seal(budget, period, texts[state]) for period, state in old.items())
-    return Sums(sums.many + len(more), sums.numbers + sum(more), sums.seals + seals, sums.widest)
+    return sums._replace(many=sums.many + len(more), numbers=sums.numbers + sum(more), seals=sums.seals + seals)
 
 
 def spread(states: dict[int, State], start: State, charged: Charge, after: Callable[[State, Charge], State]) -> State:

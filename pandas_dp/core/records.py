@@ -231,13 +231,15 @@ def append(
     return row.last
 
 
-def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
-    """Sum up the charges of a pure budget in the currencies of another filter, all entries having been verified.
+def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> tuple[State, dict[int, State]]:
+    """Sum up the charges of a pure budget, and of each of its periods, in the currencies of another filter.
+
+    All entries having been verified.
 
     A charge of the pure filter is an epsilon alone, so the divergence is that of any epsilon-DP mechanism. A refinement is no
     such mechanism by itself, and what was charged for a back-up may have been anything.
     """
-    state, unknown = State.zero(), restored(connection, row)
+    state, states, unknown = State.zero(), dict[int, State](), restored(connection, row)
     query = "SELECT charge, query FROM entries WHERE budget = ? AND charge NOT NULL ORDER BY sequence"
     for text, asked in connection.execute(query, (row.id,)):
         charge = Charge.from_text(text)
@@ -245,8 +247,9 @@ def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
             raise LedgerError(
                 "what this budget paid does not tell its divergences, so it gets no delta: name= opens another one"
             )
-        state = state.plus(rule.charge(PrivacyLoss.pure(charge.epsilon)))
-    return state
+        again = replace(rule.charge(PrivacyLoss.pure(charge.epsilon)), periods=charge.periods)
+        state = period_sums.spread(states, state, again, State.plus)
+    return state, states
 
 
 def check_rows(connection: sqlite3.Connection) -> None:
@@ -270,15 +273,19 @@ def verify(connection: sqlite3.Connection, pages: bool = True) -> None:
         raise LedgerError(DAMAGED)
     entries = 0
     for row in rows(connection):
-        head, last, state, states = row.name, 0, State.zero(), dict[int, State]()
+        head, last, state, states, person = row.name, 0, State.zero(), dict[int, State](), Fraction(0)
         for *entry, recorded in connection.execute(_ENTRIES + "ORDER BY sequence", (row.id,)):
             head, last = _seal((head, *entry)), last + 1
             if entry[0] != last or head != recorded:
                 raise LedgerError(DAMAGED)
             if entry[5] is not None:
-                state = period_sums.spread(states, state, Charge.from_text(entry[5]), partial(charged_state, row.rule))
+                charge = Charge.from_text(entry[5])
+                state = period_sums.spread(states, state, charge, partial(charged_state, row.rule))
+                if charge.periods is not None:  # of any other one the lifetime admits nothing more
+                    person = period_sums.capped(row.rule.budget.lifetime, State.zero(), person, charge) or Fraction(0)
         held = period_sums.read(connection, row.id, row.state)
-        whole = held.keys() == states.keys() and all(_equal(states[period], sums) for period, sums in held.items())
+        whole = held.keys() == states.keys() and person == period_sums.Sums.of(row.state).person
+        whole = whole and all(_equal(states[period], sums) for period, sums in held.items())
         if not whole or (head, last) != (row.head, row.last) or not _equal(state, State.from_text(row.state)):
             raise LedgerError(DAMAGED)
         entries += last
@@ -309,6 +316,7 @@ def typed(terms: Budget | PrivacyUnit) -> dict[str, str]:
     """Return terms as the arguments of ``protect`` and what one would type for them."""
     values = {field.name: getattr(terms, field.name) for field in fields(terms)}
     plan, when = values.pop("plan", ()), values.pop("periods", None)
+    values = {name: x for name, x in values.items() if name != "lifetime" or x is not None}
     if when is not None:  # the offsets of the zone are in the row
         period, time, _, zone, _ = json.loads(when)
         values |= {"period": period, "time": time} | ({} if zone is None else {"zone": zone})
@@ -355,14 +363,16 @@ def plain(text: str) -> str:
 @lru_cache(maxsize=256)
 def _rule(epsilon: str, delta: str, delta_reserved: str, accountant: str, order: str, plan: str) -> Filter:
     parts = tuple((Fraction(price), times) for price, times in json.loads(plan))
-    budget = Budget(Fraction(epsilon), Fraction(delta), Fraction(delta_reserved), accountant, parts)
+    each, *cap = map(Fraction, epsilon.split())
+    budget = Budget(each, Fraction(delta), Fraction(delta_reserved), accountant, parts, *cap)
     return filter_for(budget, Fraction(order) if order else None)
 
 
 def _terms(rule: Filter) -> tuple[str, str, str, str, str, str]:
     budget, order = rule.budget, "" if rule.order is None else str(rule.order)
     plan = json.dumps([(str(price), times) for price, times in budget.plan])
-    return str(budget.epsilon), str(budget.delta), str(budget.delta_reserved), budget.accountant, order, plan
+    total = str(budget.epsilon) if budget.lifetime is None else f"{budget.epsilon} {budget.lifetime}"
+    return total, str(budget.delta), str(budget.delta_reserved), budget.accountant, order, plan
 
 
 def _seal(row: tuple[object, ...]) -> str:

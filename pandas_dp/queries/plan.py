@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.books.amounts import Most, paid, refused
 from pandas_dp.books.budget_words import refusal
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -294,7 +295,8 @@ def _check_paid(queries: Sequence[Query], frame: pd.DataFrame) -> None:
         return
     session = table_of(dp._frame).session
     rule, ledger = session._rule, session._ledger
-    start, states, _ = ledger.periods(session.name)
+    start, states, sums = ledger.periods(session.name)
+    person = sums.person
     for query, preview in zip(queries, previews, strict=True):
         if preview.stored or (query in seen and not query._terms.get("fresh")):
             continue
@@ -305,6 +307,10 @@ def _check_paid(queries: Sequence[Query], frame: pd.DataFrame) -> None:
             if after is None:
                 raise refusal(rule, state, preview.price, preview.charge)
             states[period] = after
+        whole = Most.of(start, {}, 1, person)
+        if (made := paid(rule, whole, preview.charge)) is None:
+            raise refused(rule, whole, preview.price, preview.charge, session.unit)
+        person = getattr(made, "person", person)
         seen.add(query)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from pandas_dp.aggregates.above_threshold import StreamRecipe
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import ExpectedError, Terms, left_out
-from pandas_dp.books.amounts import state_of
-from pandas_dp.books.budget_words import refusal
+from pandas_dp.books.amounts import paid, refused, state_of
 from pandas_dp.books.odometer import first_gaussian, left_text
+from pandas_dp.books.period_words import of_lifetime
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
 from pandas_dp.release.preview import Preview
@@ -44,8 +44,8 @@ class Ahead:
         rule, state = ledger.rule(name), state_of(ledger, name, request.periods)
         stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None
         charge = replace(rule.charge(loss), periods=request.periods)
-        after = state if stored else rule.admit(state, charge)
-        typical = session._typical
+        after = state if stored else paid(rule, state, charge)
+        typical, rest = session._typical, state if after is None else after
         if loss.parts and after is not None and not isinstance(query.aggregate, StreamRecipe):
             typical = request.price, loss
         switch = None if stored or after is None else first_gaussian(rule, state, charge)
@@ -58,8 +58,8 @@ class Ahead:
             currency=None if isinstance(rule, PureFilter) else rule.currency,
             limit=None if isinstance(rule, PureFilter) else rule.limit,
             stored=stored,
-            refusal=None if after is not None else str(refusal(rule, state, request.price, charge)),
-            left=left_text(rule, state if after is None else after, typical),
+            refusal=None if after is not None else str(refused(rule, state, request.price, charge, request.whole)),
+            left=left_text(rule, rest, typical) + of_lifetime(rule.budget.lifetime, rest, request.whole),
             outlook=known if switch is None else replace(known, notes=(switch, *known.notes)),
         )
 

@@ -23,7 +23,7 @@ from pandas_dp.facts.numbers import positive_int
 from pandas_dp.facts.public_only import legible
 from pandas_dp.facts.schema import ColumnFacts, Schema, has_dtype
 from pandas_dp.release.values import Release
-from pandas_dp.session import opening, registry
+from pandas_dp.session import opening, periods, registry
 from pandas_dp.session.session import Session
 from pandas_dp.tables.frames import SessionTables
 from pandas_dp.tables.schema_checks import check_schema
@@ -65,6 +65,9 @@ def mock(
     unit: str | None = None,
     max_rows: int | None = None,
     neighbors: str = "add_remove",
+    period: str | None = None,
+    time: str | None = None,
+    zone: str | None = None,
 ) -> pd.DataFrame:
     """Make up a table that fits a schema, on a practice budget of its own: write the analysis before the data are there.
 
@@ -74,9 +77,9 @@ def mock(
         Bounds or keys of every column. Values are drawn uniformly between the bounds, whole numbers where both bounds are
         (or multiples of ``step``), or from the keys, and take the column's ``dtype`` where one is said.
     rows : int
-    unit, max_rows, neighbors : optional
+    unit, max_rows, neighbors, period, time, zone : optional
         As for ``df.dp.protect``. A unit that the schema does not name becomes a column of whole numbers; on average a unit
-        has half of ``max_rows`` rows.
+        has half of ``max_rows`` rows. The schema has the column of time, with dates for its bounds.
 
     Returns
     -------
@@ -115,6 +118,8 @@ def mock(
         raise ArgumentValueError("mock needs a schema with columns: mock({'age': {'bounds': (0, 100)}})")
     frame = pd.DataFrame(columns)
     check_schema(facts, frame)
+    when = periods.opened(frame, period, time, zone, neighbors)
+    bounded = bounded if when is None else replace(bounded, periods=when.text())
     ledger = Ledger(None)
     ledger.open(NAME, TOTAL, bounded)
     session = registry.enter(PracticeSession(ledger, NAME, bounded))

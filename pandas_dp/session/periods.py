@@ -9,11 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.core.budget import Budget
 from pandas_dp.core.database import READ
 from pandas_dp.core.gate import Given
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.facts.numbers import positive_epsilon
 from pandas_dp.facts.periods import Periods
 from pandas_dp.facts.public_only import refuse_private
 from pandas_dp.steps.periods import InPeriods, period
@@ -41,6 +43,33 @@ def opened(frame: pd.DataFrame, period: Any, time: Any, zone: Any, neighbors: An
             "Leave neighbors= out"
         )
     return Periods.opened(period, time, frames.kind_of_time(frame, time), zone)
+
+
+def capped(budget: Budget, lifetime: Any, period: Any, unit: Any) -> Budget:
+    """The same total with a cap on what a unit that is in every period may spend, as ``protect`` accepts it.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+    """
+    if lifetime is None:
+        return budget
+    cap = positive_epsilon(lifetime, "lifetime")
+    if period is None or unit is None:
+        raise ArgumentTypeError(
+            "lifetime= caps what one unit spends in all periods together, so it needs both: df.dp.protect(epsilon=1, "
+            "lifetime=30, unit='patient_id', max_rows=10, period='D', time='visited_at')"
+        )
+    if budget.delta and not budget.plan:
+        raise ArgumentValueError(
+            "lifetime= adds up plain epsilons, and what a delta buys has none (Gaussian noise) or fails with it (keys that are "
+            "found): leave delta= and rho= out, df.dp.protect(epsilon=1, lifetime=30, ...)"
+        )
+    if cap < budget.epsilon:
+        raise ArgumentValueError(
+            f"lifetime= is less than the total of one period: type lifetime={show(budget.epsilon)}"
+        )
+    return replace(budget, lifetime=cap)
 
 
 def as_on_record(unit: PrivacyUnit, terms: tuple[Any, PrivacyUnit] | None) -> PrivacyUnit:

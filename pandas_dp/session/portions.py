@@ -2,6 +2,10 @@
 
 A part is a filter of plain epsilons. Whatever it ever admits is one mechanism of its total, so the whole budget is charged that
 total once, before anything is asked of the part.
+
+Of a budget for each period a part is set aside in periods that are named, of which each pays the total of the part, and the
+part has a filter for each period as well. Its frames keep the step to those periods, so what it answers about a period is one
+mechanism of its total, which that period paid.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from pandas_dp.session import registry
 from pandas_dp.session.alone import check_alone
 from pandas_dp.session.session import PART, Session
 from pandas_dp.steps import steps
+from pandas_dp.steps.periods import InPeriods
 from pandas_dp.tables import frames as tables
 
 MARK = "#"  # in the name of a part of a partition: no allotment can have such a name
@@ -38,15 +43,12 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
         raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
     total, table = numbers.positive_epsilon(numbers.unquoted(epsilon)), registry.table_of(frame)
     session = table.session
-    if session.unit.periods is not None:
-        raise ArgumentValueError(
-            "a budget for each period has no parts for a team yet: open another budget, which adds up with it, by "
-            "df.dp.protect(..., name='team')"
-        )
+    periods = table.span(())
     check_name(session.name + PART + name, session._ledger.heads())
-    text = f"allot({name!r}, epsilon={show(total)})"
+    where = "".join(f"{step}." for step in table.steps if isinstance(step, InPeriods))
+    text = f"{where}allot({name!r}, epsilon={show(total)})"
     table.check()
-    part = _part(session, name, total, 1, session.unit, None, text)
+    part = _part(session, name, total, 1, session.unit, periods, text)
     return tables.derive(part, table.source, table, ())
 
 
@@ -124,6 +126,8 @@ def _part(
             f"this part of the budget has epsilon={show(known[0].epsilon)}, which cannot change: type that, or another name"
         )
     key, price, loss = f"part {name} {total}", f"epsilon={show(times * total)}", PrivacyLoss.pure(times * total)
+    if unit.periods is not None:  # the same part may be set aside in other periods, too, which then pay as well
+        key = f"{key} {periods}"
     # once: what another thread or process paid at this moment, or a crash left paid and not yet opened, is paid
     session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True, periods=periods)
     also = [session.name + PART + other for other in others]

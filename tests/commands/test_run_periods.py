@@ -73,6 +73,7 @@ def test_a_night_over_budget_is_named_and_others_go_on(job):
     done = job("--period", "2026-11-27")
     assert done.returncode == 3
     assert "over budget: query 'more' asks for epsilon=0.75" in done.stderr
+    assert "2026-11-27 cannot pay this; other days have budgets of their own" in done.stderr
     assert job("--period", "2026-11-28").returncode == 3  # more than the total of any day
     assert job("--period", "2026-11-27", "--dry-run").returncode == 3
 
@@ -124,3 +125,24 @@ def test_python_goes_on_where_the_job_was(job):
     session = frame.dp.protect(session=pandas_dp.open_session(job.path / "books", "visits"))
     assert session.left.period("2026-11-27") == "epsilon=0.5"
     session.close()
+
+
+def test_a_lifetime_ends_the_nights_and_the_job_says_so(job):
+    (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 1\n", "epsilon = 1\nlifetime = 1\n", 1))
+    told = job("--period", "2026-11-27", "--dry-run").stdout
+    assert "left now    epsilon=1; epsilon=1 of the lifetime of a 'who'" in told
+    assert "left after  epsilon=0.5; epsilon=0.5 of the lifetime of a 'who'" in told
+    for day in ("2026-11-27", "2026-11-28"):
+        assert job("--period", day).returncode == 0
+    assert job("--period", "2026-11-29", "--dry-run").returncode == 3
+    done = job("--period", "2026-11-29")
+    assert done.returncode == 3
+    assert "the lifetime is used up" in done.stderr
+    assert "spent    epsilon=1 of a lifetime of 1 for a 'who'" in command("ledger", "show", job.path / "books").stdout
+
+
+def test_several_days_cannot_use_up_more_than_the_lifetime_leaves(job):
+    (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 1\n", "epsilon = 1\nlifetime = 1\n", 1))
+    for dry in (("--dry-run",), ()):
+        done = job("--period", "2026-11-27", "2026-11-29", *dry)
+        assert done.returncode == 3, done.stdout

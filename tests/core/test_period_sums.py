@@ -184,10 +184,41 @@ def test_what_a_period_is_cannot_be_amended(ledger):
         ledger.amend("data", Budget.of(2), replace(UNIT, periods=None), "no days")
 
 
-def test_a_delta_comes_before_the_first_question(ledger):
+def test_a_delta_that_comes_later_counts_the_divergences_of_every_period(ledger):
+    for price, first, last in (("0.5", 3, 3), ("0.25", 3, 9), ("0.125", 5, 5)):
+        ask(ledger, price, first, last)
+    ledger.amend("data", Budget.of(1, F("1e-6")), UNIT, "extend: a delta")
+    rule, (start, states, sums) = ledger.rule("data"), ledger.periods("data")
+    half, quarter, eighth = (rule.charge(PrivacyLoss.pure(F(1, n))).renyi for n in (2, 4, 8))
+    found = {period: (state.epsilon, state.renyi) for period, state in states.items()}
+    usual = dict.fromkeys(range(3, 10), (F(1, 4), quarter))
+    assert found == {**usual, 3: (F(3, 4), half + quarter), 5: (F(3, 8), quarter + eighth)}
+    assert (start.renyi, sums.widest, sums.many) == (0, 7, 7)
+    ledger.verify()
+    with pytest.raises(BudgetExceededError, match="0001-01-04 cannot pay"):
+        ask(ledger, "0.75", 3)
+    gaussian = PrivacyLoss.gaussian(F(1, 1000))
+    ledger.reserve("data", None, "count()", "rho=0.001", gaussian, UNIT, periods=(5, 5))
+    ledger.verify()
+
+
+def test_a_delta_is_refused_where_a_period_spent_more_than_it_can_count(ledger):
+    ask(ledger, "1", 3)
+    with pytest.raises(LedgerError, match="more is spent than the new total"):
+        ledger.amend("data", Budget.of(F("0.5"), F("1e-6")), UNIT, "extend: a delta")
+    assert ledger.periods("data")[1][3].renyi == 0
+    ledger.verify()
+
+
+def test_a_delta_after_charges_that_name_no_period(ledger):
     ask(ledger, "0.5", 3)
-    with pytest.raises(LedgerError, match="gets no delta once something was asked"):
-        ledger.amend("data", Budget.of(2, F("1e-6")), UNIT, "a delta")
+    ledger.carry("data", "answers before", [PrivacyLoss.pure(F("0.25"))])
+    ledger.amend("data", Budget.of(1, F("1e-6")), UNIT, "extend: a delta")
+    rule, (start, states, _) = ledger.rule("data"), ledger.periods("data")
+    half, quarter = (rule.charge(PrivacyLoss.pure(F(1, n))).renyi for n in (2, 4))
+    assert (start.renyi, states[3].renyi) == (quarter, half + quarter)
+    ask(ledger, "0.5", 4)
+    ledger.verify()
 
 
 def test_other_terms_before_the_first_question(ledger):

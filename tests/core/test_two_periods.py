@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction as F
-from functools import cache, partial
+from functools import cache
 
 import pytest
 
@@ -34,8 +35,8 @@ def pays(rule, price):
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.execute(period_sums.TABLE)
             sums = period_sums._write(connection, 1, period_sums.Sums(), {}, dict(enumerate(states)))
-            row, admit = sums.behind(State.zero().to_text()), partial(rule.admit, charge=charge)
-            made = period_sums.pay(connection, 1, row, span, admit)
+            row = sums.behind(State.zero().to_text())
+            made = period_sums.pay(connection, 1, row, rule, replace(charge, periods=span))
             if not isinstance(made, str):
                 return None
             held = period_sums.read(connection, 1, made)

@@ -177,3 +177,16 @@ def test_made_up_columns_have_the_dtypes_of_the_schema():
 def test_a_dtype_that_made_up_values_cannot_have_is_refused(dtype):
     with pytest.raises(ArgumentValueError, match="schema of 'age': made-up values cannot have dtype"):
         mock({"age": {"keys": ["x", "y"], "dtype": dtype}}, rows=20)
+
+
+def test_a_made_up_table_with_a_budget_for_each_day():
+    schema = {"at": {"bounds": ("2026-11-23", "2026-11-29")}, "cost": {"bounds": (0, 50)}}
+    df = mock(schema, rows=600, unit="who", max_rows=4, period="D", time="at")
+    answer = df.dp.period("2026-11-24").dp(epsilon=50).count()
+    assert 20 < answer < 300
+    assert "practice: made-up data" in answer.notes
+    assert df.dp.session.unit.period == "day"
+    with pytest.raises(ArgumentValueError, match="this budget is per day: say which days count"):
+        df.dp(epsilon=1).count()
+    with pytest.raises(ArgumentValueError, match="a table without a column 'when' has no day"):
+        mock(schema, period="D", time="when")

@@ -151,9 +151,6 @@ def test_what_needs_the_whole_table_is_refused():
         protect(frame, "private bound", max_rows="private")
     with pytest.raises(ArgumentTypeError, match="need a period"):
         protect(frame, "time alone", period=None)
-    protect(frame, "no parts")
-    with pytest.raises(ArgumentValueError, match="no parts for a team"):
-        frame.dp.allot("team", epsilon=0.5)
 
 
 def test_tables_of_one_budget_have_its_time():
