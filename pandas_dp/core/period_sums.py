@@ -83,7 +83,8 @@ class Sums(NamedTuple):
     def of(cls, text: str) -> Sums:
         """Read what stands behind the sums of a budget."""
         numbers = text.partition(";")[2].split()
-        return cls(*map(int, numbers[:4]))._replace(person=Fraction(*numbers[4:]))
+        many, of, seals, widest = map(int, numbers[:4] or "0000")
+        return cls(many, of, seals, widest, Fraction(*numbers[4:]))
 
     def behind(self, state: str) -> str:
         """Write it behind them."""
