@@ -11,6 +11,7 @@ from typing import Any
 
 MOVED = {  # to where what is pickled stands today
     "aggregates.bought_scale": "aggregates.smooth",
+    "aggregates.domains": "aggregates.oracles",
     "aggregates.expected": "aggregates.base",
     "aggregates.extremes": "aggregates.quantiles",
     "aggregates.listed": "aggregates.key_selections",

@@ -288,8 +288,12 @@ def lacking(function: Callable[..., object]) -> list[str]:
     return lacks if text else ["all"]
 
 
+# of groups that are found; they do nothing but say what to type instead
+REFUSALS = {f"FoundGroups.{name}" for name in ("agg", "histogram", "mode", "sample_and_aggregate")}
+
+
 def test_docstrings_have_the_sections_that_their_kind_needs():
-    functions = public_functions()
+    functions = {name: function for name, function in public_functions().items() if name not in REFUSALS}
     assert len(functions) > 190
     assert {name: lacks for name, function in functions.items() if (lacks := lacking(function))} == {}
 

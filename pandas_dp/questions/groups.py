@@ -109,7 +109,6 @@ class PricedGroups(GroupStatistics):
         >>> groups["cost"].mode(keys=[10, 40]).tolist()
         [10, 40]
         """
-        self._check_listed("mode(...)")
         column = self._named(column, "mode")
         keyed, labels = self._frame._keys("mode", column, keys, False, False)
         crossed = self._parts.crossed((keyed, labels))
@@ -154,7 +153,6 @@ class PricedGroups(GroupStatistics):
         >>> groups["cost"].histogram(bins=[0, 20, 50]).round(-3).tolist()  # two bins of A, two of B
         [2000, 0, 0, 2000]
         """
-        self._check_listed("histogram(...)")
         column = self._named(column, "histogram")
         more = parts_of(self._frame, f"histogram({column!r}", [column], keys, bins, other, null)
         crossed = self._parts.crossed(more.factors[0])
@@ -221,7 +219,6 @@ class PricedGroups(GroupStatistics):
         >>> typical.round().tolist()
         [10.0, 40.0]
         """
-        self._check_listed(BOUNDED)
         line = f".groupby({self._by}, keys=[...]).{BOUNDED}"
         if self._column is not None:
             raise ArgumentTypeError(f"the function takes all columns, so select none: {line}")
@@ -291,7 +288,6 @@ class PricedGroups(GroupStatistics):
         >>> bool(9 < found.loc["A", ("cost", "mean")] < 11)
         True
         """
-        self._check_listed("agg(...)")
         selected = self._column is not None and not named and not isinstance(func, Mapping)
         if selected:
             func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
@@ -307,9 +303,6 @@ class PricedGroups(GroupStatistics):
             parts = tuple(replace(part, column=None) for part in parts)
         columns = (*self._parts.columns, *dict.fromkeys(cell.column for cell in wanted))
         return self._frame._ask(f"{self._groups}.{text}", SeveralOfGroups(parts, single and not selected), columns)
-
-    def _check_listed(self, call: str) -> None:
-        """Refuse what answers for listed keys alone: these are."""
 
     def _of(self, frame: PreparedFrame) -> PricedGroups:
         """The same groups of the same rows at another price."""
@@ -553,10 +546,35 @@ class FoundGroups(PricedGroups):
         """The groups as one lists them."""
         return f".groupby({self._by}, keys={'[...]' if len(self._keys) == 1 else '{...}'})"
 
-    def _check_listed(self, call: str) -> None:
-        """Refuse it: what finds groups answers one question about them, and blocks are of groups that are known."""
+    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> FrameRelease:
+        """Refuse: what finds groups answers one question about them."""
+        raise self._unlisted("agg(...)")
+
+    def mode(self, column: str | None = None, *, keys: Any = None) -> SeriesRelease:
+        """Refuse: see ``agg``."""
+        raise self._unlisted("mode(...)")
+
+    def histogram(
+        self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
+    ) -> SeriesRelease:
+        """Refuse: see ``agg``."""
+        raise self._unlisted("histogram(...)")
+
+    def sample_and_aggregate(
+        self,
+        function: Any,
+        *,
+        bounds: Any = None,
+        blocks: int | None = None,
+        aggregator: str = "auto",
+        error_bar: bool = True,
+    ) -> SeriesRelease:
+        """Refuse: blocks are random parts of groups that are known."""
+        raise self._unlisted(BOUNDED)
+
+    def _unlisted(self, call: str) -> ArgumentTypeError:
         name = call.partition("(")[0]
-        raise ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
+        return ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
 
     def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
         """What finds the groups and answers for each."""

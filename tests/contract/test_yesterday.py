@@ -10,6 +10,7 @@ import shutil
 
 import pytest
 from support import yesterday
+from support.frames import fresh
 from support.questions import STREAMS, table
 
 SURFACE, TEXTS = (json.loads(path.read_text()) for path in (yesterday.SURFACE, yesterday.TEXTS))
@@ -132,6 +133,19 @@ def test_pickled_answers_of_that_day_show_what_they_showed(day):
         if name in BOTH:
             assert found["json"].pop("population") is not None
         assert found == said or (name in NARROWER | BOTH and narrower(found["json"], said["json"])), name
+
+
+def test_an_answer_of_an_oracle_is_read_where_its_domain_has_the_name_of_its_former_module():
+    frame = table()
+    session = frame.dp.protect(epsilon=1, name=fresh())
+    answer = frame.dp(epsilon=1).oracle("pmw", domain={"cost": [0, 50, 100]}).ask("cost >= 50")
+    session.close()
+    today = pickle.dumps(answer, protocol=0)
+    former = re.sub(
+        rb"cpandas_dp\.aggregates\.oracles\n(Domain|Axis)\n", rb"cpandas_dp.aggregates.domains\n\1\n", today
+    )
+    assert former.count(b"aggregates.domains") == 2
+    assert yesterday.said(pickle.loads(former)) == yesterday.said(answer)
 
 
 @pytest.mark.parametrize("day", yesterday.days(), ids=lambda day: day.name)

@@ -311,7 +311,8 @@ WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     "smooth error bar": (math.inf, "values beyond a bound are cut to it; tests/aggregates/test_bought_scale.py"),
     **dict.fromkeys(("regression", "regression on categories"), (4, WIDENED)),
     **dict.fromkeys(
-        LISTED, (math.inf, "near the threshold keys may owe it to noise: from 0 on; tests/aggregates/test_listed.py")
+        LISTED,
+        (math.inf, "near the threshold keys may owe it to noise: from 0 on; tests/aggregates/test_key_selections.py"),
     ),
     **dict.fromkeys(("cov", "cov of three"), (math.inf, "of few rows all that is possible, and says so")),
     "corr": (math.inf, "as covariances, and by the noise of two variances at once"),
