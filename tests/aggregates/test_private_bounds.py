@@ -249,7 +249,7 @@ def test_what_people_are_told(adult):
     assert df.dp.session.spent == "epsilon=1"
     assert df.dp(epsilon=1).mean("age", bounds="private") == release  # stored
     assert df.dp.session.spent == "epsilon=1"
-    assert df.dp(epsilon=1).mean("age", bounds=(16, 128)) != release  # another question
+    df.dp(epsilon=1).mean("age", bounds=(16, 128))  # another question, whose answer may be the same number
     assert df.dp.session.spent == "epsilon=2"
 
 

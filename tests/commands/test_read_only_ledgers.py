@@ -203,7 +203,7 @@ ASKED = [
     ("words", "shell", "said"),
     [
         (["ledger", "export", "visits.dpledger"], "> /dev/full", LOST),
-        (["ledger", "show", "visits.dpledger"], "| (exec <&-; sleep 5)", LOST),
+        (["ledger", "show", "visits.dpledger"], "| (exec <&-; sleep 1)", LOST),
         (["query", "visits.parquet", *ASKED], "> /dev/full", LOST + PAID),
         (["query", "visits.parquet", *ASKED, "--dry-run"], "> /dev/full", LOST),
     ],

@@ -484,9 +484,10 @@ def test_twelve_tables_are_planned_within_a_second(delta, reconcile):
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("reconcile", [False, True])
 def test_running_a_plan_stays_within_its_errors_and_its_total(reconcile, delta):
-    """1,000 runs, in which the first cell of each table is beyond its error 50 times on average at most.
+    """Of 400 runs the first cell of each table is beyond its error 20 times on average at most, by the binomial law.
 
-    92 times or more it is with probability 2.6e-8, by the binomial law: for the 24 tables of four cases below 1e-6.
+    39 times or more it is with 7e-5, and then 78 times in 1,000 runs more with 1e-4: for the 24 tables of four cases below
+    1e-6. Where it is beyond in 12 % of the runs that is found with probability 0.93.
     """
     frame, errors = patients(), [25, 10, 40, 25, 15, 30]
     queries, pairs = tables(errors), list(itertools.combinations(KEYS, 2))
@@ -494,11 +495,16 @@ def test_running_a_plan_stays_within_its_errors_and_its_total(reconcile, delta):
     options = {"reconcile": True, "complete": list(KEYS)} if reconcile else {}
     plan = pandas_dp.plan(queries, frame=opened, delta=delta, **options)
     exact = [(frame[one].eq(KEYS[one][0]) & frame[other].eq(KEYS[other][0])).sum() for one, other in pairs]
-    beyond = np.zeros(len(queries))
-    for _ in range(1000):
-        mine = patients()
-        session = mine.dp.protect(plan=plan, name=fresh())
-        answers = plan(mine)  # which the total pays for
-        beyond += [abs(found.iloc[0] - n) > error for found, n, error in zip(answers, exact, errors, strict=True)]
-        session.close()
-    assert (beyond <= 91).all()
+
+    def beyond(runs):
+        found = np.zeros(len(queries))
+        for _ in range(runs):
+            mine = patients()
+            session = mine.dp.protect(plan=plan, name=fresh())
+            answers = plan(mine)  # which the total pays for
+            found += [abs(one.iloc[0] - n) > error for one, n, error in zip(answers, exact, errors, strict=True)]
+            session.close()
+        return found
+
+    often = beyond(400) >= 39
+    assert not often.any() or not (often & (beyond(1000) >= 78)).any()
