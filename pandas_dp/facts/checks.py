@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence, Sized
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
@@ -27,7 +24,6 @@ from pandas_dp.facts.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
 REVERSED = "bounds must have the lower end first and below the upper"
-ROUNDED = 2**53  # from here on floats round whole numbers
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
 BINS = {
@@ -176,18 +172,6 @@ def keys(
     # equal texts, and equal ints, are the same key; equal values of mixed types are not
     kept = len(known) <= MOST_KEPT and set(map(type, known)) in ({str}, {int})
     return (_keyed if kept else _keyed.__wrapped__)(column, known, other, null)
-
-
-def exact(parts: Keys, dtype: Any) -> None:
-    """Refuse keys that floats round, in a column of these or of a dtype that one missing value makes one of these."""
-    decimals = isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype)
-    numbers = (key for key in parts.keys if isinstance(key, Real | Decimal))
-    if not decimals and any(ROUNDED <= abs(key) < math.inf for key in numbers):
-        raise ArgumentValueError(
-            f"keys of {parts.column!r} must lie below 2**53: this column may hold larger numbers rounded. Protect one of "
-            f"whole numbers that has missing values: df.astype({{{parts.column!r}: 'Int64'}}), or read its file by "
-            "pandas_dp.read_parquet('visits.parquet')"
-        )
 
 
 @lru_cache(maxsize=64)

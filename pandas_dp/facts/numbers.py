@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
+from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.kinds import Kind, exact_number
@@ -22,6 +25,7 @@ from pandas_dp.facts.public_only import listed
 
 Checked = TypeVar("Checked")
 DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
+ROUNDED = 2**53  # from here on floats round whole numbers
 MOST_HALVES = 20  # weights that an example lists
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 
@@ -220,3 +224,15 @@ def three_digits(x: Fraction, rounding: str = ROUND_FLOOR) -> Fraction:
 def say(x: Fraction) -> str:
     """Write a rational as a decimal: exactly when it has at most 12 places, else rounded down to 3 digits."""
     return show(x if x >= 0 and 10**12 % x.denominator == 0 else three_digits(x))
+
+
+def unrounded(parts: Keys, dtype: Any) -> None:
+    """Refuse keys that floats round, in a column of these or of a dtype that one missing value makes one of these."""
+    decimals = isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype)
+    given = (key for key in parts.keys if isinstance(key, Real | Decimal))
+    if not decimals and any(ROUNDED <= abs(key) < math.inf for key in given):
+        raise ArgumentValueError(
+            f"keys of {parts.column!r} must lie below 2**53: this column may hold larger numbers rounded. Protect one of "
+            f"whole numbers that has missing values: df.astype({{{parts.column!r}: 'Int64'}}), or read its file by "
+            "pandas_dp.read_parquet('visits.parquet')"
+        )

@@ -23,7 +23,7 @@ from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, Call, bounds_text, listing
 from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
-from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.questions.unknown_names import missing_question
@@ -286,7 +286,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         kind = self._kind(column)
         parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
         if kind.name == "number" and self._unit(column) is None:
-            checks.exact(parts, self._empty()[column].dtype)
+            unrounded(parts, self._empty()[column].dtype)
         return parts, labels
 
     def _text(self, **resolved: Any) -> str:

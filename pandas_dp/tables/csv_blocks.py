@@ -3,12 +3,14 @@
 A reader finds a dtype for all cells of a block, and reads them by other rules where one of them is no number. For all files of
 lines: what a line gives follows from that line, and what a cell becomes from that cell. Of a line that has more cells than the
 columns need the last ones count for nothing; one that has fewer lacks the rest. A quote that is never closed still takes the
-lines after it.
+lines after it in its block, and so does a letter that escapes the end of a line; neither makes the reader fail.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -27,6 +29,11 @@ GUESSES = ("parse_dates", "dtype_backend", "low_memory", "float_precision", "cac
 BY_STEPS = (
     "{name}: each cell of CSV is read by itself, dates with the year first. Read the column as text, {reader}(..., "
     "dtype={{'day': 'str'}}), and make dates by a step, ddf.dp.assign(day=lambda d: d.day.str.to_datetime('%d.%m.%Y'))"
+)
+DECODED = (None, "replace", "ignore", "backslashreplace")  # ways that never fail
+ODD_LINES = (
+    "{name}={value!r}: one odd line would decide whether questions fail or warn, so this Dask DataFrame cannot be protected: "
+    "leave it out, or say {name}={fine!r} in {reader}"
 )
 FROM_ROWS = (
     "the rows of a block would decide {what}, so this Dask DataFrame cannot be protected: say {line} in {reader}"
@@ -56,6 +63,11 @@ def _check(reader: Callable[..., pd.DataFrame], head: pd.DataFrame, given: dict[
     for name in FORMATS:
         if given.get(name):
             raise ArgumentValueError(BY_STEPS.format(name=name, reader=named)) from None
+    for name, fine in (("encoding_errors", DECODED), ("on_bad_lines", (None, "skip"))):
+        if given.get(name) not in fine and not callable(given[name]):
+            raise ArgumentValueError(
+                ODD_LINES.format(name=name, value=given[name], fine=fine[1], reader=named)
+            ) from None
     columns = given.get("colspecs", "infer") == "infer" and given.get("widths") is None
     if reader is pd.read_fwf and columns:
         raise ArgumentValueError(
@@ -115,13 +127,21 @@ class Cells:
 
     def __call__(self, block: Any, **options: Any) -> pd.DataFrame:
         """Rows of a block."""
-        rows = self.reader(block, **options)
+        rows = self._read(block.read(), options)
         for place, name in enumerate(rows.columns):
             kind = kind_or_none(self.empty.dtypes[name]) if name in options["dtype"] else None
             if kind is not None and kind.name != "key":
                 text = self._spelled(rows.iloc[:, place], kind)
                 rows.isetitem(place, conformed(text, settled(self.empty.dtypes[name])).array)
         return rows
+
+    def _read(self, block: bytes, options: dict[str, Any]) -> pd.DataFrame:
+        """Read a block, also one that ends within quotes, or with a letter that escapes the next one."""
+        quote = (options.get("quotechar") or '"').encode(options.get("encoding") or "utf-8", "replace")
+        for end in (b"", b"\n", quote, b"\n" + quote):
+            with suppress(pd.errors.ParserError):
+                return self.reader(io.BytesIO(block + end), **options)
+        return self.reader(io.BytesIO(block), **options)
 
     def _spelled(self, text: pd.Series[Any], kind: Kind) -> pd.Series[Any]:
         """Cells in the spelling of Python, where the owner told another one."""

@@ -107,8 +107,11 @@ def stamp(path: str) -> Stamp:
 
 
 def names_of(paths: Iterable[str], stamps: Iterable[Stamp]) -> frozenset[Any]:
-    """What tells files from others: where they lie, and, of one that has two names, which one it is."""
-    return frozenset({os.path.realpath(path) for path in paths} | {which[:2] for which in stamps})
+    """What tells files from others: where they lie, and, of one that has two names or was moved, which one it is.
+
+    With the time when it was written, which a move leaves: the number of a file that is gone may be that of a new one.
+    """
+    return frozenset({os.path.realpath(path) for path in paths} | {which[:3] for which in stamps})
 
 
 def names_behind(frame: pd.DataFrame) -> frozenset[Any]:

@@ -62,6 +62,29 @@ def test_a_second_name_of_a_file_has_no_second_budget(file, tmp_path):
         pandas_dp.scan_parquet(tmp_path / "b.parquet").dp.protect(epsilon=1, name=fresh())
 
 
+@pytest.mark.parametrize("read", [pandas_dp.scan_parquet, pandas_dp.read_parquet])
+def test_a_file_that_was_moved_is_known_and_a_new_one_with_its_number_is_another(read, tmp_path, file):
+    """The number that a system gave to a file goes to the next one once the file is gone; a move leaves when it was written."""
+    moved = tmp_path / "c.parquet"
+    session = read(file).dp.protect(epsilon=1, name=fresh())
+    number = os.stat(file).st_ino
+    os.rename(file, moved)
+    with pytest.raises(ArgumentValueError, match=f"already spends from the budget '{session.name}'"):
+        read(moved).dp.protect(epsilon=1, name=fresh())
+    new = pd.DataFrame({"v": range(9)}).to_parquet()
+    with open(moved, "r+b") as taken:  # what a new file with the number of one that is gone looks like
+        taken.truncate(0)
+        taken.write(new)
+    os.rename(moved, tmp_path / "d.parquet")
+    assert os.stat(tmp_path / "d.parquet").st_ino == number
+    frame = read(tmp_path / "d.parquet")
+    other = frame.dp.protect(epsilon=10**5, name=fresh())
+    assert other is not session
+    assert frame.dp(epsilon=10**4).count() == 9
+    with pytest.raises(ArgumentValueError, match=f"already spends from the budget '{other.name}'"):
+        read(tmp_path / "d.parquet").dp.protect(epsilon=1, name=fresh())
+
+
 def test_the_table_of_another_budget_is_not_adopted():
     """It then spent from the second budget, and the first one had no frame left."""
     df, other = protected(epsilon=1), protected(epsilon=1)

@@ -124,6 +124,10 @@ def test_a_line_of_another_length_decides_on_no_other(options: dict[str, Any], e
         ("read_csv", {"header": None}, "names=[...]"),
         ("read_csv", {"names": ["x"], "header": 0}, "names=[...], with one for each cell"),
         ("read_fwf", {}, "widths=[...]"),
+        ("read_csv", {"encoding_errors": "strict"}, "leave it out, or say encoding_errors='replace' in dd.read_csv"),
+        ("read_csv", {"encoding_errors": "surrogateescape"}, "say encoding_errors='replace'"),
+        ("read_csv", {"on_bad_lines": "error"}, "leave it out, or say on_bad_lines='skip'"),
+        ("read_csv", {"on_bad_lines": "warn"}, "say on_bad_lines='skip'"),
     ],
 )
 def test_what_rows_would_decide_is_refused(reader: str, options: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -134,6 +138,31 @@ def test_what_rows_would_decide_is_refused(reader: str, options: dict[str, Any],
     assert said in str(refused.value)
     with pytest.raises(ArgumentValueError):
         read[read.columns[:1]].dp(epsilon=1).count()
+
+
+ENDS = ["x\\", "1;x\\", '"x', '1;"x', '1;"x\\"', '"""', "\\", '"\\', '1;"x\\\\', "'x", '1;"x\ny']
+QUOTED: list[dict[str, Any]] = [{}, {"escapechar": "\\"}, {"escapechar": "\\", "doublequote": False}, {"quoting": 3}]
+QUOTED += [{"escapechar": "\\", "quoting": 3}, {"quotechar": "'"}, {"encoding": "latin-1", "escapechar": "\\"}]
+
+
+@pytest.mark.parametrize("engine", ["c", "python"])
+@pytest.mark.parametrize("options", QUOTED, ids=str)
+def test_the_end_of_a_block_makes_no_question_fail(options: dict[str, Any], engine: str, tmp_path: Path) -> None:
+    """A quote that is never closed, or a letter that escapes what is no more, was an error, which told of one cell."""
+    for odd in ENDS:
+        (tmp_path / "a.csv").write_text("id;x\n" + "1;7\n" * 30 + odd)
+        read = dd.read_csv(tmp_path / "a.csv", sep=";", dtype={"x": "Int64"}, engine=engine, sample=60, **options)
+        assert [cell for cell in cells(read) if cell is not None][:30] == [7] * 30, odd
+
+
+def test_letters_that_escape_and_what_is_no_text(tmp_path: Path) -> None:
+    read = frame(tmp_path / "a.csv", ["1;a\\;b", '2;"c\\"d"'], dtype={"x": "str"}, escapechar="\\")
+    assert cells(read) == ["a;b", 'c"d']
+    (tmp_path / "a.csv").write_bytes(b"id;x\n" + b"1;k\n" * 30 + b"2;\xe9\n")
+    for way, cell in ((None, "\ufffd"), ("replace", "\ufffd"), ("ignore", ""), ("backslashreplace", "\\xe9")):
+        given = {} if way is None else {"encoding_errors": way}
+        read = dd.read_csv(tmp_path / "a.csv", sep=";", dtype={"x": "str"}, sample=60, **given)
+        assert cells(read) == ["k"] * 30 + [cell], way
 
 
 def test_the_line_that_is_named_works(tmp_path: Path) -> None:
