@@ -22,6 +22,7 @@ from pandas_dp.errors import (
     ForkedSessionError,
     LedgerError,
     NoSessionError,
+    PandasDPError,
     UnknownSessionError,
     UnverifiedFrameError,
 )
