@@ -179,7 +179,8 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
 
 def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
     """Say what is wrong with arguments that do not fit, and what to type: of a function, the line that is its example."""
-    signature, asked = inspect.signature(method), args[0] if args else None
+    signature = inspect.signature(method)
+    asked: Any = args[0] if args else None
     known, name, before = list(signature.parameters.values()), method.__name__, ""
     if known and known[0].name == "self":
         name = {"__call__": "df.dp", "__init__": type(asked).__name__}.get(name, name)
