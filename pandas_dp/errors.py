@@ -102,6 +102,8 @@ class BudgetExceededError(PandasDPError):
         Which periods cannot pay, where the budget is for each period; empty elsewhere.
     """
 
+    _raised = ""  # the line that raises the total, where nothing fits
+
     def __init__(self, asked: str, spent: str, left: str, currency: str, fits: str, where: str = "") -> None:
         super().__init__(asked, spent, left, currency, fits, where)
         self.asked, self.spent, self.left, self.currency, self.fits, self.where = (
@@ -115,8 +117,7 @@ class BudgetExceededError(PandasDPError):
 
     def __str__(self) -> str:
         """Return the sentence a user reads."""
-        more = "; the total is raised on record: df.dp.session.extend(to=..., reason='...')"
-        more = more if self.fits.startswith("nothing fits") else ""
+        more = f"; the total is raised on record: {self._raised}" if self._raised else ""
         return (
             f"over budget: this asks for {self.asked}; {self.fits}{more} "
             f"(ran out of {self.currency}: spent {self.spent}; left {self.left})" + f". {self.where}" * bool(self.where)

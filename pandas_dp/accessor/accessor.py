@@ -589,7 +589,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             )
         if hasattr(Session, name):
             first = "" if hasattr(self, "session") else "df.dp.protect(epsilon=3), then "
-            raise AttributeError(f"{name!r} belongs to the session: {first}df.dp.session.{name}")
+            line = self.session._raised("epsilon") if name == "extend" and not first else f"df.dp.session.{name}"
+            raise AttributeError(f"{name!r} belongs to the session: {first}{line}")
         if not hasattr(_questions(), name):
             raise AttributeError(missing_question(_questions(), name, "'column', "))
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")

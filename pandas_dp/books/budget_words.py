@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, PlanFilter, PureFilter, RenyiFilter
+from pandas_dp.core.filters import Filter, GDPFilter, PlanFilter, PureFilter, RenyiFilter, filter_for
 from pandas_dp.core.period_sums import LIFETIME
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row, typed
@@ -20,6 +20,7 @@ from pandas_dp.errors import ArgumentValueError, BudgetExceededError, LedgerErro
 from pandas_dp.facts.numbers import say, three_digits
 from pandas_dp.facts.periods import Periods
 
+USUAL_DELTA = Fraction(1, 10**6)  # of a budget that gets one for finding keys
 MOST_POOR = 3  # periods that a refusal names
 
 
@@ -36,7 +37,9 @@ def refusal(
     words = _of_pure if isinstance(rule, PureFilter) else _of_divergences
     nothing = getattr(rule, "currency", "epsilon"), _would_fit([])
     currency, fits = nothing if is_over(rule, state) else words(rule, state, charge)  # type: ignore[arg-type]
-    return BudgetExceededError(asked, spent(rule, state), left(rule, state), currency, fits, where)
+    error = BudgetExceededError(asked, spent(rule, state), left(rule, state), currency, fits, where)
+    error._raised = more_epsilon(rule, state, charge) if fits.startswith("nothing fits") and not where else ""
+    return error
 
 
 def _refused(rule: Filter, poor: dict[int, State], asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
@@ -127,7 +130,7 @@ def _of_pure(rule: PureFilter, state: State, charge: Charge) -> tuple[str, str]:
         return "delta", f"a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
     return "delta", (
         "this budget has no delta, so there is no Gaussian noise and no key discovery: list keys= and leave out delta= and "
-        f"rho= ({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
+        f"rho= ({fits}), or give it a delta: {_more_delta(max(10 * charge.delta, USUAL_DELTA))}"
     )
 
 
@@ -135,7 +138,7 @@ def _of_divergences(rule: RenyiFilter, state: State, charge: Charge) -> tuple[st
     """Which currency ran out, and what would fit."""
     rest, gaussian = rule.budget.delta_reserved - state.delta, charge.epsilon is None
     rho, epsilon = three_digits((rule.limit - state.renyi) / rule.rho_worth), _largest_epsilon(rule, state)
-    offers = [f"rho={say(rho)}"] if gaussian and rho > 0 else []
+    offers = [f"rho={say(rho)}"] if gaussian and rho >= SMALLEST_EPSILON else []
     if epsilon >= SMALLEST_EPSILON:
         offers.append(f"epsilon={say(epsilon)}" + (" without delta= and rho=" if gaussian else ""))
     fits = _would_fit(offers)
@@ -143,8 +146,28 @@ def _of_divergences(rule: RenyiFilter, state: State, charge: Charge) -> tuple[st
         return rule.currency if gaussian or rule.by_sum(state) is None else "epsilon", fits
     fits += " in a query that needs no delta" if offers else ""
     fits += f"; of the delta reserved for finding keys and smooth noise (a tenth by default) {say(rest)} is left"
-    less = replace(charge, delta=rest)
-    return "delta", fits + (f": delta={say(rest)} would fit" if rest and rule.admit(state, less) is not None else "")
+    if rest and rule.admit(state, replace(charge, delta=rest)) is not None:
+        return "delta", f"{fits}: delta={say(rest)} would fit"
+    more = _more_delta(rule.budget.delta + 10 * (charge.delta - rest)) if rule.budget.delta_reserved else ""
+    return "delta", fits + (f"; raise it on record: {more}" if more else "")
+
+
+def _more_delta(total: Fraction) -> str:
+    """The line that raises the total delta; a tenth of what it grows by is for finding keys."""
+    return f"df.dp.session.extend(to_delta={say(total)}, reason='to find keys')" if total < 1 else ""
+
+
+def more_epsilon(rule: Filter, state: State, charge: Charge) -> str:
+    """The line that raises the total to one that pays a charge, in the order that counts so far; none where that is no use."""
+    total = rule.budget.epsilon + (charge.epsilon or 0)
+    while total <= LARGEST_EPSILON and not rule.budget.plan:
+        if (
+            filter_for(replace(rule.budget, epsilon=total), getattr(rule, "order", None)).admit(state, charge)
+            is not None
+        ):
+            return f"df.dp.session.extend(to={say(total)}, reason='a second year of visits')"
+        total *= 2
+    return ""
 
 
 def _largest_epsilon(rule: RenyiFilter, state: State) -> Fraction:

@@ -15,6 +15,7 @@ from pandas_dp.books.amounts import gaussian_epsilon as gaussian_epsilon
 from pandas_dp.books.amounts import group_delta as group_delta
 from pandas_dp.books.amounts import sum_of_rhos as sum_of_rhos
 from pandas_dp.books.amounts import zcdp_epsilon as zcdp_epsilon
+from pandas_dp.books.budget_words import USUAL_DELTA
 from pandas_dp.books.budget_words import is_over as is_over
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
@@ -22,7 +23,7 @@ from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.numbers import positive_epsilon, say, small_delta, three_digits
+from pandas_dp.facts.numbers import positive_epsilon, say, small_delta, three_digits, typed
 from pandas_dp.release.text import COUNTED
 
 NOTHING = "nothing: more was put on record than this budget can count"
@@ -188,7 +189,9 @@ def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
     )
 
 
-def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: list[LedgerEntry]) -> Fraction:
+def raised(
+    term: str, argument: str, known: Fraction, asked: Fraction, entries: list[LedgerEntry], line: str
+) -> Fraction:
     """The larger of a total and what was asked for it, which must not be new and smaller.
 
     Raises
@@ -199,10 +202,18 @@ def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: 
     before = (part.partition("=")[2] for parts in terms for part in parts if part.startswith(f"{term}="))
     if asked < known and not any(show(Fraction(text)) == show(asked) for text in before):  # earlier versions: 0.000001
         raise ArgumentValueError(
-            f"{argument} must be the new total: it is {term}={show(known)} and can only be raised. A smaller one for "
-            "other data needs another name: df2.dp.protect(..., name='other')"
+            f"{argument} must be the new total: it is {term}={show(known)} and can only be raised: {line}. A smaller one for "
+            "other data needs another name: df2.dp.protect(epsilon=3, name='other')"
         )
     return max(asked, known)
+
+
+def to_raise(budget: Budget, term: str) -> str:
+    """The line that doubles a total, epsilon or delta; a budget without a delta gets one."""
+    if term == "epsilon":
+        return f"df.dp.session.extend(to={say(2 * budget.epsilon)}, reason='a second year of visits')"
+    more = say(min(2 * budget.delta, (1 + budget.delta) / 2) or USUAL_DELTA)
+    return f"df.dp.session.extend(to_delta={more}, reason='to find keys')"
 
 
 def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[LedgerEntry], part: bool) -> Budget:
@@ -212,16 +223,22 @@ def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[Led
     ------
     ArgumentTypeError, ArgumentValueError
     """
-    if to is None and to_delta is None:
-        raise ArgumentTypeError("name the new total: session.extend(to=5, reason='...')")
-    if not isinstance(reason, str) or not reason.strip():
-        raise ArgumentTypeError("reason must say why the total is raised: session.extend(to=5, reason='...')")
     if old.plan or part:
-        line = "df.dp.protect(..., name='more')" if old.plan else "df.dp.allot('more', epsilon=1)"
+        line = "df.dp.protect(epsilon=3, name='more')" if old.plan else "df.dp.allot('more', epsilon=1)"
         raise ArgumentValueError(f"the total of a plan or of a part of a budget is fixed: open another one, {line}")
-    epsilon = raised("epsilon", "to", old.epsilon, positive_epsilon(old.epsilon if to is None else to, "to"), entries)
-    slack = small_delta(old.delta if to_delta is None else to_delta, "to_delta")
-    delta = raised("delta", "to_delta", old.delta, slack, entries)
+    lines = to_raise(old, "epsilon"), to_raise(old, "delta")
+    if to is None and to_delta is None:
+        raise ArgumentTypeError(f"name the new total: {lines[0]}")
+    total = typed(lines[0], positive_epsilon, old.epsilon if to is None else to, "to")
+    slack = typed(lines[1], small_delta, old.delta if to_delta is None else to_delta, "to_delta")
+    epsilon = raised("epsilon", "to", old.epsilon, total, entries, lines[0])
+    delta = raised("delta", "to_delta", old.delta, slack, entries, lines[1])
+    if not isinstance(reason, str) or not reason.strip():
+        said = [
+            f"{name}={say(value)}" for name, value in (("to", to and total), ("to_delta", to_delta and slack)) if value
+        ]
+        line = f"df.dp.session.extend({', '.join(said)}, reason='a second year of visits')"
+        raise ArgumentTypeError(f"reason must say why the total is raised: {line}")
     if (epsilon, delta) == (old.epsilon, old.delta):
         return old
     if delta and old.lifetime:

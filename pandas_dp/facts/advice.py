@@ -179,7 +179,8 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
 
 def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
     """Say what is wrong with arguments that do not fit, and what to type: of a function, the line that is its example."""
-    signature, asked = inspect.signature(method), args[0] if args else None
+    signature = inspect.signature(method)
+    asked: Any = args[0] if args else None
     known, name, before = list(signature.parameters.values()), method.__name__, ""
     if known and known[0].name == "self":
         name = {"__call__": "df.dp", "__init__": type(asked).__name__}.get(name, name)
@@ -207,7 +208,7 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             others = [other for other in unknown if OTHER_NAMES.get(other) == right]
             typed = line(dict.fromkeys(others, "") | {right: EXAMPLES.get(right, "...")}, {})
             return f"{name}() takes {right}=, not {unknown[0]}=: {typed}"
-        told, close = _instead(name, unknown[0], names, example), closest(unknown[0], names)
+        told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], names)
         instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
         if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
             instead = {"bounds": "(lower, upper)"}
@@ -239,6 +240,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
                 break
             values = dict(zip(names, args, strict=False)) | given
             needed = examples(asked, parameter.name, dict(zip(names, known, strict=True)), values)
+            if name == "extend" and not values:
+                return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
             return f"{name}() needs {parameter.name}: {line(needed, {})}"
     plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
     shown = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
@@ -266,12 +269,12 @@ def _meant(value: Any, free: list[inspect.Parameter]) -> inspect.Parameter | Non
     return next(fits, None if type(value) in (int, float, bool) else free[0])
 
 
-def _instead(name: str, unknown: str, names: list[str], example: str) -> str:
+def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:
     """What a call takes instead of an argument that it does not know."""
     right = OTHER_NAMES.get(unknown, unknown)
-    if name == "extend" and right in ("epsilon", "delta"):
-        term, total = ("to", "6") if right == "epsilon" else ("to_delta", "1e-6")
-        return f"the new total as {term}=, not {unknown}=: session.extend({term}={total}, reason='...')"
+    if name == "extend":
+        term = "delta" if right.startswith("delta") else "epsilon"
+        return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"
     if unknown == "fresh":
         return f"no fresh=: it goes beside the price: df.dp(epsilon=1, fresh=True).{name}(...)"
     if right == "epsilon" and not example:

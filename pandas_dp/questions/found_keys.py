@@ -10,7 +10,6 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.numbers import say
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON
@@ -62,27 +61,28 @@ def finding(frame: PreparedFrame, text: str, call: str) -> Line:
 
 def _paid(frame: PreparedFrame, call: str) -> tuple[str, str, tuple[str, str] | None]:
     """What the delta lacks that finds keys, what to type, and what of that is the call with a delta that can be paid."""
-    table, delta = frames.lookup(frame._frame), USUAL
+    table, delta, why, before = frames.lookup(frame._frame), USUAL, "", ""
     if table is not None:
         session, budget = table.session, table.session._rule.budget
         left = budget.delta_reserved - session._state.delta
-        total = 2 * budget.delta or Fraction(USUAL)
-        raised = f"df.dp.session.extend(to_delta={say(total)}, reason='to find keys')"
+        first = f"{session._raised('delta')}; "
         if session._implicit:
-            raised = f"df.dp.protect(epsilon={2 * EPSILON}, delta={USUAL})"
-        fixed = budget.plan or session._whole is not None or total >= 1
+            first = f"df.dp.protect(epsilon={2 * EPSILON}, delta={USUAL}); "
+        fixed = budget.plan or session._whole is not None or 2 * budget.delta >= 1
         if (budget.delta or fixed) and not budget.delta_reserved:
             return ", and this budget has none for that", "", None
+        if left <= 0 and fixed:
+            return USED_UP, "those found before are public, keys=answer.index", None
         if not budget.delta:
-            return " in the budget", raised, None
-        if left <= 0:
-            more = "" if fixed else f", or raise the total: {raised}"
-            return USED_UP, f"those found before are public, keys=answer.index{more}", None
+            why, before, left = " in the budget and in the price", first, Fraction(USUAL) / 10
+        elif left <= 0:
+            why, left = USED_UP, budget.delta / 10
+            before = f"those found before are public, keys=answer.index, or raise the total: {first}"
         delta = _power_of_ten(left)
     price = frame._price if isinstance(frame._price, Price) else None
     epsilon = "1" if price is None or price.epsilon is None else str(Price(price.epsilon)).removeprefix("epsilon=")
     typed = f"df.dp(epsilon={epsilon}, delta={delta}).{call}"
-    return "", typed, (typed, delta)
+    return why, before + typed, (typed, delta)
 
 
 def _power_of_ten(most: Fraction) -> str:

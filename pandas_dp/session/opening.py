@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
+from itertools import count
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -66,12 +67,10 @@ def total_of_rho(rho: Any, delta: Any, reserved: Any, accountant: Any) -> Budget
         raise ArgumentValueError("rho= is a total of zCDP: leave accountant= out, df.dp.protect(rho=0.5, delta=1e-6)")
     exact, slack = positive_epsilon(rho, "rho"), small_delta(delta) or USUAL_DELTA
     part = slack / 10 if reserved is None else small_delta(reserved, "delta_reserved")
-    epsilon = zcdp_epsilon(exact, slack - part)
-    while True:
-        epsilon = Fraction(f"{float(epsilon) * (1 + 1e-6):.6g}")
-        budget = Budget.of(epsilon, slack, part, "zcdp")
-        if ZCDPFilter(budget).limit >= exact:
-            return budget
+    least = float(zcdp_epsilon(exact, slack - part))
+    # each is farther from the least one, as a step of its own can be too small to change six digits
+    tried = (Budget.of(Fraction(f"{least * (1 + i * 1e-6):.6g}"), slack, part, "zcdp") for i in count(1))
+    return next(budget for budget in tried if ZCDPFilter(budget).limit >= exact)
 
 
 def total(epsilon: Any, delta: Any = 0, reserved: Any = None, accountant: Any = "auto", plan: Any = None) -> Budget:

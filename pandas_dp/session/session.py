@@ -252,6 +252,10 @@ class Session:
             self._amend(budget, self.unit, f"extend: {reason}")
         return self
 
+    def _raised(self, term: str) -> str:
+        """The line that raises one of the totals; it is typed with another number, or as it is."""
+        return odometer.to_raise(self.budget, term)
+
     def _amend(self, budget: Budget, unit: PrivacyUnit, why: str) -> None:
         """Go on with another total, or with another bound on the rows of a unit, on record."""
         self._ledger.amend(self.name, budget, unit, why)

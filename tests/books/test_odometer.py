@@ -181,9 +181,9 @@ def test_words():
 @pytest.mark.parametrize("written", ["1e-6", "0.000001"])  # as now, and as in ledgers of earlier versions
 def test_a_delta_that_a_total_had_before_is_taken_for_a_cell_that_runs_again(written):
     terms = SimpleNamespace(kind="open", price=f"epsilon=3, delta={written}, delta_reserved=1e-7, accountant='hybrid'")
-    assert raised("delta", "to_delta", 2 * DELTA, DELTA, [terms]) == 2 * DELTA
-    with pytest.raises(ArgumentValueError, match="can only be raised"):
-        raised("delta", "to_delta", 2 * DELTA, DELTA / 2, [terms])
+    assert raised("delta", "to_delta", 2 * DELTA, DELTA, [terms], "a line") == 2 * DELTA
+    with pytest.raises(ArgumentValueError, match="can only be raised: a line"):
+        raised("delta", "to_delta", 2 * DELTA, DELTA / 2, [terms], "a line")
 
 
 def test_groups_of_units():

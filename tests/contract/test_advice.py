@@ -46,7 +46,8 @@ ADVICE = [
     (lambda d: d.histogram("sex", keys="f"), "d.histogram('sex', keys=['A', 'B'])"),
     (
         lambda d: d["sex"].value_counts(),
-        "d['sex'].value_counts(keys=['A', 'B']), or discover keys, which needs a delta in the budget: df.dp.session.extend(",
+        "d['sex'].value_counts(keys=['A', 'B']), or discover keys, which needs a delta in the budget and in the price: "
+        "df.dp.session.extend(",
     ),
     (lambda d: d["age"].ecdf(), "d['age'].ecdf(bins=range(0, 101, 10))"),
     (lambda d: d["age"].ecdf([0, 9]), "d['age'].ecdf(bins=[0, 9])"),
@@ -255,7 +256,7 @@ def test_a_higher_total_is_named_alone():
         with pytest.raises(ArgumentTypeError) as caught:
             session.extend(**given)
         line = str(caught.value).partition(": ")[2]
-        assert line.startswith("session.extend(to")
+        assert line.startswith("df.dp.session.extend(to")
         assert line.endswith(")")
         assert ": " not in line
 

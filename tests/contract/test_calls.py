@@ -40,9 +40,12 @@ CALLS = [
     (lambda df: df.dp(1).groupby("sex", keys=["f"])["age"].mean("age", (0, 9)), "takes bounds by name"),
     (lambda df: df.dp(1).kmeans(["age"], n_clusters=3), "takes k=, not n_clusters="),
     (lambda df: df.dp(1).count("age", "pay"), r"count\(column=None\)"),
-    (lambda df: df.dp.session.extend(epsilon=6, reason="m"), r"not epsilon=: session\.extend\(to=6, reason='\.\.\.'\)"),
-    (lambda df: df.dp.session.extend(total=6, reason="m"), r"not total=: session\.extend\(to=6, reason='\.\.\.'\)"),
-    (lambda df: df.dp.session.extend(delta=1e-6, reason="m"), r"not delta=: session\.extend\(to_delta=1e-6, reason="),
+    (lambda df: df.dp.session.extend(epsilon=6, reason="m"), r"not epsilon=: df\.dp\.session\.extend\(to="),
+    (lambda df: df.dp.session.extend(total=6, reason="m"), r"not total=: df\.dp\.session\.extend\(to="),
+    (
+        lambda df: df.dp.session.extend(delta=1e-6, reason="m"),
+        r"not delta=: df\.dp\.session\.extend\(to_delta=1e-6, reason=",
+    ),
     (
         lambda df: df.dp(1).sum("age", bounds=(0, 9), fresh=True),
         r"price: df\.dp\(epsilon=1, fresh=True\)\.sum\(\.\.\.\)",

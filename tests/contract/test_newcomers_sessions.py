@@ -316,7 +316,7 @@ def test_a_plan_that_is_none_is_told_what_to_type(plan):
         ({"to": "5"}, ArgumentTypeError, "to must be a number"),
         ({"to": -1}, ArgumentValueError, "to must lie"),
         ({"to_delta": 1}, ArgumentValueError, "to_delta"),
-        ({}, ArgumentTypeError, r"extend\(to=5, reason='\.\.\.'\)"),
+        ({}, ArgumentTypeError, r"extend\(to=6, reason='a second year of visits'\)"),
         ({"to": 5, "reason": " "}, ArgumentTypeError, "reason"),
         ({"to": 5, "reason": None}, ArgumentTypeError, "reason"),
     ],
@@ -331,7 +331,7 @@ def test_extend_refuses(monkeypatch, terms, error, match):
 def test_a_pure_budget_can_be_given_a_delta_and_then_pays_gaussian_noise():
     df = protected(epsilon=3, name=(name := fresh()))
     df.dp(epsilon=0.5).count()
-    with pytest.raises(pandas_dp.BudgetExceededError, match=r"session\.extend\(to_delta=1e-6, reason='\.\.\.'\)"):
+    with pytest.raises(pandas_dp.BudgetExceededError, match=r"session\.extend\(to_delta=1e-6, reason='to find keys'\)"):
         df.dp(rho=0.01).count()
     with pytest.raises(LedgerError, match=r"extend\(to_delta=1e-6, reason='\.\.\.'\)"):
         df.dp.protect(epsilon=3, delta=1e-6, name=name)

@@ -54,6 +54,7 @@ def test_the_claim_of_the_owner_is_on_record_and_on_the_certificate(tmp_path):
     page = session.report()
     assert "The owner says that a table is about other people" in page
     assert "made up anew &lt;b&gt;" in page
+    df.dp(epsilon=0.5).count()
     with pytest.raises(
         ArgumentValueError, match="already spends from the budget"
     ):  # no reason makes two budgets of one object

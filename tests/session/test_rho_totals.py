@@ -16,6 +16,9 @@ import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 from pandas_dp.books.amounts import ROUNDING
 from pandas_dp.books.odometer import zcdp_epsilon
+from pandas_dp.core.budget import Budget
+from pandas_dp.core.filters import ZCDPFilter
+from pandas_dp.session.opening import total_of_rho
 
 RHOS = [Fraction("1e-4"), Fraction("0.01"), Fraction("0.5"), Fraction(3), Fraction(40)]
 DELTAS = [Fraction("9e-11"), Fraction("9e-7"), Fraction("0.01")]
@@ -98,3 +101,16 @@ def test_two_tables_have_budgets_of_their_own():
         copied.dp(epsilon=1).count()
     for session in (one, other):
         assert f"name={session.name!r}" in str(caught.value)
+
+
+def test_every_rho_has_a_total_that_admits_it():
+    """Of rho=0.1 none was ever found: a step to the next epsilon was lost in rounding to six digits."""
+    for rho in (*(Fraction(i, 100) for i in range(1, 101)), Fraction(1, 3), Fraction(1, 10**6), Fraction(20)):
+        budget = total_of_rho(rho, 0, None, "auto")
+        assert ZCDPFilter(budget).limit >= rho
+        assert (
+            ZCDPFilter(
+                Budget.of(budget.epsilon * Fraction("0.9999"), budget.delta, budget.delta_reserved, "zcdp")
+            ).limit
+            < rho
+        )

@@ -1,0 +1,227 @@
+"""What stopped people in their first hour: one refusal, or none, and then an answer."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import fresh, people, protected
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError
+
+LINE = re.compile(r"df\.dp(?:\.\w+)*\((?:[^()]|\([^()]*\))*\)(?:\.\w+\((?:[^()]|\([^()]*\))*\))*")
+
+
+def visits() -> pd.DataFrame:
+    return pd.DataFrame({"patient_id": np.arange(4000) % 800, "ward": ["A", "B"] * 2000, "cost": 10.0})
+
+
+def typed(text: str, df: pd.DataFrame, place: int = -1) -> object:
+    """Type a line that a text names, by default the last one."""
+    return eval(LINE.findall(text)[place], {"df": df, "pandas_dp": pandas_dp})
+
+
+# ------------------------------------------------------------------------------------------- a budget that nothing was asked on
+@pytest.mark.parametrize("ledger", [False, True])
+def test_a_budget_in_memory_makes_room_while_nothing_was_asked_on_it(ledger, tmp_path):
+    """The line that a warning named, and any other terms, were refused as a second budget."""
+    df = visits()
+    first = df.dp.protect(epsilon=3, name=fresh())
+    place = {"ledger": tmp_path / "a.dpledger"} if ledger else {}
+    second = df.dp.protect(epsilon=5, unit="patient_id", max_rows=10, name=fresh(), **place)
+    assert df.dp.session is second
+    with pytest.raises(NoSessionError, match="this session is closed"):
+        first.extend(to=4, reason="more")
+    df.dp(epsilon=1).count()
+    assert second.spent == "epsilon=1"
+    with pytest.raises(ArgumentValueError, match="already spends from the budget"):
+        df.dp.protect(epsilon=3, name=fresh())
+
+
+def test_the_line_for_a_ledger_beside_a_new_budget_is_answered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    other = people()
+    other.dp.protect(epsilon=2, ledger="visits.dpledger").close()
+    df = people()
+    with pytest.warns(UserWarning, match="kept in memory") as told:
+        df.dp.protect(epsilon=3, name=fresh())
+    typed(str(told[0].message), df)
+    df.dp(epsilon=1).count()
+    assert df.dp.session.left == "epsilon=1"
+
+
+@pytest.mark.parametrize("how", ["asked", "adopted", "a part", "refused"])
+def test_a_budget_that_has_more_to_lose_stays(how, tmp_path):
+    """Nothing is let go that was asked, or that answers for another table, nor where the new terms are refused."""
+    df = people()
+    session = df.dp.protect(epsilon=3, name=fresh())
+    held = {
+        "asked": lambda: df.dp(epsilon=1).count(),
+        "adopted": lambda: session.adopt(df.copy(), reason="a copy"),
+        "a part": lambda: df.dp.allot("nightly", epsilon=1),
+        "refused": lambda: None,
+    }[how]()
+    with pytest.raises(ArgumentValueError):
+        df.dp.protect(epsilon=5, name=fresh(), **({"unit": "nobody", "max_rows": 3} if how == "refused" else {}))
+    assert df.dp.session is session
+    assert not session._closed
+    del held
+
+
+def test_another_whole_table_on_the_budget_keeps_it():
+    df, other = people(), people()
+    session = df.dp.protect(epsilon=3, name=fresh())
+    other.dp.protect(session=session)
+    with pytest.raises(ArgumentValueError, match="already spends from the budget"):
+        df.dp.protect(epsilon=5, name=fresh())
+    assert df.dp.session is other.dp.session is session
+
+
+# ------------------------------------------------------------------------------------------------------- sessions and totals
+def test_a_frame_without_a_session_is_told_the_line_that_gives_it_one():
+    """It was None, of which Python says that it has no close()."""
+    df = people()
+    session = df.dp.protect(epsilon=3, name=fresh())
+    copied = df.dropna()
+    for close in (lambda: copied.dp.session.close(), lambda: copied.dp.session):
+        with pytest.raises(AttributeError, match=r"not the one that was protected") as caught:
+            close()
+        assert session._terms() in str(caught.value)
+    session.close()
+    with pytest.raises(AttributeError) as caught:
+        _ = df.dp.session.left
+    assert str(caught.value) == f"the session of this frame is closed; protect it again: {session._terms()}"
+    typed(str(caught.value), df)
+    assert df.dp.session.left == "epsilon=3"
+
+
+EXTENDED = [
+    lambda s: s.extend(),
+    lambda s: s.extend(reason="more"),
+    lambda s: s.extend(epsilon=5, reason="more"),
+    lambda s: s.extend(delta=1e-6),
+    lambda s: s.extend(delta_reserved=1e-7),
+    lambda s: s.extend(rho=3),
+    lambda s: s.extend(to=2, reason="less"),
+    lambda s: s.extend(to="five", reason="more"),
+    lambda s: s.extend(to=40, reason=""),
+    lambda s: s.extend(to_delta=2, reason="more"),
+    lambda s: s.extend(to=40, to_delta=1e-5, reason=None),
+]
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6, 0.7])
+@pytest.mark.parametrize("ask", EXTENDED, ids=range(len(EXTENDED)))
+def test_what_extend_says_is_typed_and_raises_the_total(ask, delta):
+    df = protected(epsilon=11, delta=delta)
+    before = df.dp.session.budget
+    with pytest.raises(pandas_dp.PandasDPError) as caught:
+        ask(df.dp.session)
+    typed(str(caught.value), df, 0)
+    after = df.dp.session.budget
+    assert (after.epsilon, after.delta) > (before.epsilon, before.delta)
+
+
+@pytest.mark.parametrize(
+    ("terms", "used", "price"),
+    [
+        ({"epsilon": 1}, {"epsilon": 1}, {"epsilon": 0.5}),
+        ({"epsilon": 1, "delta": 1e-6}, {"epsilon": 1}, {"epsilon": 0.5}),
+        ({"epsilon": 1, "delta": 1e-6, "accountant": "zcdp"}, {"rho": Decimal("0.016")}, {"rho": 1}),
+        ({"epsilon": 1, "delta": 1e-6, "accountant": "rdp"}, {"epsilon": "0.2"}, {"rho": 2}),
+        ({"epsilon": 3}, {}, {"epsilon": 1, "delta": 1e-5}),
+        ({"epsilon": 3, "delta": 1e-6}, {"epsilon": "0.1", "delta": 1e-7}, {"epsilon": 1, "delta": 1e-7}),
+    ],
+)
+def test_what_a_budget_cannot_pay_is_paid_once_the_line_is_typed(terms, used, price):
+    df = protected(pd.DataFrame({"g": ["a", "b"] * 5000}), **terms)
+    if used:
+        df.dp(**used).value_counts("g", **({} if "delta" in used else {"keys": ["a", "b"]}))
+    listed = {} if "delta" in price else {"keys": ["b", "a"]}
+    for _ in range(40):  # so that nothing at all fits
+        try:
+            df.dp(**price, fresh=True).value_counts("g", **listed)
+        except BudgetExceededError as error:
+            if "extend(" in str(error):
+                typed(str(error), df)
+                break
+            fits = re.search(r"(rho|epsilon)=([\d.e-]+)", error.fits)
+            df.dp(**{fits[1]: Decimal(fits[2])}, fresh=True).count()
+    df.dp(**price, fresh=True).value_counts("g", **listed)
+
+
+# ------------------------------------------------------------------------------------------------------------- prices and keys
+def test_a_preview_without_a_price_names_a_preview():
+    df = protected()
+    for ask in (lambda: df.dp.preview(), lambda: df.dp.preview(rho=1, epsilon=1), lambda: df.dp.preview(within=-1)):
+        with pytest.raises((ArgumentTypeError, ArgumentValueError), match=r"df\.dp\.preview\(") as caught:
+            ask()
+        typed(str(caught.value), df).count()
+    assert df.dp.session.spent == "epsilon=0"
+
+
+KEYLESS = [
+    lambda d: d.value_counts("ward"),
+    lambda d: d["ward"].value_counts(),
+    lambda d: d.unique("ward"),
+    lambda d: d.mode("ward"),
+    lambda d: d.top_k("ward", k=1),
+    lambda d: d.histogram("ward"),
+    lambda d: d.groupby("ward").size(),
+]
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6, 5e-8])
+@pytest.mark.parametrize("ask", KEYLESS, ids=range(len(KEYLESS)))
+def test_keys_that_nobody_listed_are_found_after_one_refusal(ask, delta):
+    """A budget without a delta took three: one for the budget, one for the price, one for what is reserved of it."""
+    df = protected(visits(), epsilon=30, delta=delta, unit="patient_id", max_rows=5)
+    with pytest.raises(ArgumentTypeError) as caught:
+        ask(df.dp(epsilon=9))
+    more = re.search(r"df\.dp\.session\.extend\([^)]*\)", str(caught.value))
+    assert (more is None) == (delta > 0)
+    if more:
+        eval(more[0], {"df": df})
+    price = re.findall(r"delta=([\de-]+)\)", str(caught.value))[-1]
+    ask(df.dp(epsilon=9, delta=float(price)))
+
+
+# ------------------------------------------------------------------------------------------------------------ files and schemas
+FILES = {
+    "latin": ("id,name\n1,M\xfcller\n".encode("latin-1"), {"encoding": "latin-1"}),
+    "ragged": (b"id,name\n1,a\n2,b,SECRET,7\n", {"names": list("abcd"), "skiprows": 1}),
+    "quote": (b'id,name\n1,"SECRET\n2,b\n', {"quoting": 3}),
+    "zip": (b"PK\x03\x04\x00\xff\xfe\x00", None),
+    "a dtype": (b"id,name\n1,SECRET\n", {"dtype": {"name": "str"}}),
+    "a converter": (b"id,name\n1,SECRET\n", {}),
+}
+OPTIONS = {"a dtype": {"dtype": {"name": "float64"}}, "a converter": {"converters": {"name": int}}}
+
+
+@pytest.mark.parametrize("engine", ["c", "pyarrow"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_csv_file_that_cannot_be_read_is_told_without_a_cell(name, engine, tmp_path):
+    """pandas said which cell, in which line, and which byte where."""
+    path = tmp_path / "visits.csv"
+    content, right = FILES[name]
+    path.write_bytes(content)
+    if engine == "pyarrow" and name != "ragged":
+        return
+    with pytest.raises(ArgumentValueError, match=r"cannot be read with these options; it may need encoding=") as caught:
+        pandas_dp.read_csv(path, engine=engine, **OPTIONS.get(name, {}))
+    assert not re.search(r"SECRET|line \d|position|byte|0x", str(caught.value))
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    if right is not None:
+        assert len(pandas_dp.read_csv(path, **right))
+
+
+def test_bins_in_a_schema_are_told_where_they_go():
+    with pytest.raises(ArgumentValueError, match=r"not 'bins'; bins go into the question: df\.dp\(") as caught:
+        people().dp.protect(epsilon=3, schema={"age": {"bins": [0, 50, 100]}})
+    assert "did you mean" not in str(caught.value)
+    df = protected(people())
+    typed(str(caught.value), df)
