@@ -68,7 +68,9 @@ def total_of_rho(rho: Any, delta: Any, reserved: Any, accountant: Any) -> Budget
     part = slack / 10 if reserved is None else small_delta(reserved, "delta_reserved")
     epsilon = zcdp_epsilon(exact, slack - part)
     while True:
-        epsilon = Fraction(f"{float(epsilon) * (1 + 1e-6):.6g}")
+        before, step = epsilon, 1
+        while epsilon == before:  # one millionth more may have the same six digits
+            epsilon, step = Fraction(f"{float(before) * (1 + step * 1e-6):.6g}"), step + 1
         budget = Budget.of(epsilon, slack, part, "zcdp")
         if ZCDPFilter(budget).limit >= exact:
             return budget

@@ -98,3 +98,9 @@ def test_two_tables_have_budgets_of_their_own():
         copied.dp(epsilon=1).count()
     for session in (one, other):
         assert f"name={session.name!r}" in str(caught.value)
+
+
+def test_a_total_is_found_for_every_rho():
+    """0.1 once asked for a sixth digit more that was never added."""
+    for rho in (0.1, 0.123, 0.45, 0.9, 7.5):
+        pd.DataFrame({"age": [1]}).dp.protect(rho=rho, name=fresh())
