@@ -83,7 +83,7 @@ class Sums(NamedTuple):
     def of(cls, text: str) -> Sums:
         """Read what stands behind the sums of a budget."""
         numbers = text.partition(";")[2].split()
-        return cls(*map(int, numbers[:4]))._replace(person=Fraction(*numbers[4:]))
+        return cls(*map(int, numbers[:4]))._replace(person=Fraction(*numbers[4:]))  # type: ignore[arg-type]  # of the last
 
     def behind(self, state: str) -> str:
         """Write it behind them."""

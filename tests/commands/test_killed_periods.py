@@ -28,9 +28,7 @@ period = "D"
 time = "at"
 """ + "".join(
     f'\n[[queries]]\nname = "{name}"\nprice = {{ epsilon = 0.25 }}\nask = "{ask}"\n'
-    for name, ask in zip(
-        NAMES, ("count()", "query('cost < 10').count()", "query('cost >= 10').count()"), strict=True
-    )
+    for name, ask in zip(NAMES, ("count()", "query('cost < 10').count()", "query('cost >= 10').count()"), strict=True)
 )
 DAY, NEXT = "2026-11-27", "2026-11-28"
 
@@ -39,7 +37,9 @@ DAY, NEXT = "2026-11-27", "2026-11-28"
 def folder(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
     times = pd.date_range(DAY, periods=288, freq="15min")
-    pd.DataFrame({"at": times, "who": range(288), "cost": [n % 20 for n in range(288)]}).to_parquet(tmp_path / "v.parquet")
+    pd.DataFrame({"at": times, "who": range(288), "cost": [n % 20 for n in range(288)]}).to_parquet(
+        tmp_path / "v.parquet"
+    )
     return tmp_path
 
 
@@ -137,7 +137,9 @@ def test_a_night_that_was_killed_twice_is_refused_beyond_its_total_and_says_so(f
     assert done.returncode == 3
     assert "2026-11-27 cannot pay this" in done.stderr
     assert paid(folder) == [1]
-    raised = command("ledger", "extend", folder / "books", "--name", "visits", "--to", "2", "--reason", "two power cuts")
+    raised = command(
+        "ledger", "extend", folder / "books", "--name", "visits", "--to", "2", "--reason", "two power cuts"
+    )
     assert raised.returncode == 0, raised.stderr
     (folder / "plan.toml").write_text(PLAN.replace("epsilon = 1\n", "epsilon = 2\n"))
     assert command(*arguments(folder, DAY)).returncode == 0

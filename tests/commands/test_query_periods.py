@@ -57,7 +57,11 @@ def test_a_day_is_opened_asked_again_and_others_with_it(ask):
         ((*OPENED,), 2, "this budget is per day: say which days count: --period 2026-11-28"),
         (("--total", 1, *DAY), 2, "--period needs a budget for each: --each D --time visited_at"),
         (("--total", 1, "--each", "D", *DAY), 2, "--total 1 --each D --time visited_at"),
-        (("--total", 1, "--each", "D", "--time", "at", "--lifetime", 5, *DAY), 2, "it needs both: --total 1 --lifetime 30"),
+        (
+            ("--total", 1, "--each", "D", "--time", "at", "--lifetime", 5, *DAY),
+            2,
+            "it needs both: --total 1 --lifetime 30",
+        ),
         ((*OPENED, "--period", "2026-11-27", "2026-11-30"), 3, "ran out of lifetime"),
         ((*OPENED, "--period", "2026-11"), 2, "is the name of one month"),
     ],

@@ -27,7 +27,15 @@ def table(*more):
 
 
 def protect(frame, name, **terms):
-    usual = {"epsilon": 1, "unit": "who", "max_rows": 2, "period": "D", "time": "at", "lifetime": F("2.5"), "name": name}
+    usual = {
+        "epsilon": 1,
+        "unit": "who",
+        "max_rows": 2,
+        "period": "D",
+        "time": "at",
+        "lifetime": F("2.5"),
+        "name": name,
+    }
     return frame.dp.protect(**(usual | terms))
 
 
@@ -53,7 +61,10 @@ def test_all_texts_say_first_what_a_unit_has_spent_of_its_lifetime():
     assert session.group(periods=2) == "one 'who' in 2 days: epsilon=2"
     assert session.group(periods=365) == "one 'who' in 365 days: epsilon=2.5"
     page = " ".join(html.unescape(re.sub("<[^>]+>", " ", session.report())).split())
-    assert "cost one 'who' in all days together at most epsilon 2.5, its lifetime. epsilon=1.75 of a lifetime of 2.5" in page
+    assert (
+        "cost one 'who' in all days together at most epsilon 2.5, its lifetime. epsilon=1.75 of a lifetime of 2.5"
+        in page
+    )
     assert "no guarantee" not in page
     assert "365: epsilon=2.5" in page
     assert "lifetime=2.5" in session._terms()
@@ -83,7 +94,13 @@ def test_a_unit_in_all_nights_reaches_its_lifetime_and_no_more(monkeypatch):
         drawn.clear()
         protect(frame, name)
         ended = []
-        for days, price in (((MON, WED), "0.25"), ((THU,), "1"), ((MON,), "0.5"), ((TUE, WED), "0.25"), ((WED,), "0.25")):
+        for days, price in (
+            ((MON, WED), "0.25"),
+            ((THU,), "1"),
+            ((MON,), "0.5"),
+            ((TUE, WED), "0.25"),
+            ((WED,), "0.25"),
+        ):
             try:
                 count(frame, *days, price=F(price))
             except BudgetExceededError as error:
