@@ -18,6 +18,7 @@ from pandas_dp.books import odometer, period_words
 from pandas_dp.books.amounts import Most
 from pandas_dp.books.certificate_contents import WORDS, Account, Certificate
 from pandas_dp.core.ledger import LedgerEntry
+from pandas_dp.facts.periods import Periods
 from pandas_dp.release.summary import Shown
 
 FORM = "pandas_dp/1"
@@ -148,6 +149,9 @@ def _question(entry: LedgerEntry, account: Account, values: bool) -> dict[str, A
     if charge is not None:
         epsilon = None if charge.epsilon is None else str(charge.epsilon)
         paid = {"epsilon": epsilon, "renyi": str(charge.renyi), "delta": str(charge.delta)}
+        if charge.periods is not None:
+            first, last = map(Periods.from_text(account.unit.periods or "").name, charge.periods)
+            paid |= {"from": first, "to": last}
     question = {
         "entry": entry.sequence,
         "time": entry.time.isoformat(),

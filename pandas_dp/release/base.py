@@ -451,7 +451,8 @@ class Release(ErrorBarNames):
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:
-        words = [self.spent.replace("=", " ") + per_period(self.unit) if self.spent != "nothing" else "nothing spent"]
+        whose = per_period(self.unit, self._provenance.periods)
+        words = [self.spent.replace("=", " ") + whose if self.spent != "nothing" else "nothing spent"]
         if self.lineage == "vouched":
             words.append("on the owner's word")
         if self.assumes is not None:

@@ -48,15 +48,21 @@ def unit_terms(unit: PrivacyUnit) -> tuple[str, ...]:
     return ("column", "rows", "groups", "rows_per_group", *(("period",) if unit.period else ()))
 
 
-def per_period(unit: PrivacyUnit) -> str:
-    """Say for whom a price is, where it is that of one period.
+def per_period(unit: PrivacyUnit, span: tuple[int, int] | None = None) -> str:
+    """Say for whom a price is, where it is that of one period, or of each from a first to a last.
 
     Examples
     --------
     >>> per_period(PrivacyUnit("pid", 3, 3, 3, periods='["D","at","naive",null,[]]'))
     " for one 'pid' in one day"
     """
-    return f" for one {'row' if unit.column is None else repr(unit.column)} in one {unit.period}" if unit.period else ""
+    if not unit.period:
+        return ""
+    first, last = span or (0, 0)
+    if unit.column is None:  # which is in one of them alone
+        return f" for one row in one {unit.period}"
+    each = f"each of {last - first + 1:,} {unit.period}s" if last > first else f"one {unit.period}"
+    return f" for one {unit.column!r} in {each}"
 
 
 def describe(

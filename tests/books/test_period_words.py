@@ -138,6 +138,8 @@ def test_the_statement_keeps_the_total_of_a_day_apart(tmp_path):
     assert said["total"]["per_period"] == {"epsilon": "1", "delta": "0"}
     assert said["total"]["person"] == {"epsilon": "3", "delta": "0"}
     assert (said["total"]["periods_asked"], "epsilon" in said["total"]) == (3, False)
+    paid = said["questions"][0]["charge"]
+    assert (paid["epsilon"], paid["from"], paid["to"]) == ("1", "2026-11-23", "2026-11-23")
 
 
 def test_groups_of_periods_are_refused_where_there_are_none():
