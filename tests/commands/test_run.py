@@ -531,7 +531,9 @@ def test_what_was_charged_and_not_drawn_for_is_answered_for_that_charge(job):
     done = job()
     assert (done.returncode, done.stderr) == (0, "")
     assert spent(job.path / "books") == 1
-    assert [entry["stored"] for entry in json.loads((job.path / "out" / "index.json").read_text())["answers"]] == [False] * 3
+    assert [entry["stored"] for entry in json.loads((job.path / "out" / "index.json").read_text())["answers"]] == [
+        False
+    ] * 3
     shown = command("ledger", "show", job.path / "books").stdout
     assert "lost" not in shown
     assert "  entries  7, the last at" in shown  # opened, three times charged and drawn for
