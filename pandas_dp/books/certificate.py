@@ -294,7 +294,7 @@ def _answer(told: Shown, number: str) -> str:
 def _record(entries: list[LedgerEntry]) -> str:
     rows = [
         (f"entry {e.sequence}, {KINDS.get(e.kind, e.kind)}, {e.time:%Y-%m-%d %H:%M} UTC", e.query, e.price)
-        for e in [e for e in entries if e.kind != "query"][-contents.MOST_QUESTIONS :]
+        for e in [e for e in entries if e.kind not in ("query", "draw")][-contents.MOST_QUESTIONS :]
     ]
     told = "Other entries: how the budget was opened and changed, and what was noted"
     return _table(told, ("Entry", "Text", "Terms"), rows, numbers=False)

@@ -113,7 +113,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
                 "terms": entry.price,
             }
             for entry in entries
-            if entry.kind != "query"
+            if entry.kind not in ("query", "draw")
         ],
         "chain": {
             "entries": len(entries),

@@ -21,6 +21,7 @@ from pandas_dp.core.ledger import Ledger
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.query import Query
+from pandas_dp.questions.preview_request import NOTHING
 from pandas_dp.release.preview import Preview
 from pandas_dp.session.session import Session
 from pandas_dp.tables.frames import check_frame
@@ -31,9 +32,10 @@ Where = tuple[str | None, str | None, str | None]
 Questions = Callable[[pd.DataFrame], Iterable[tuple[str, Query]]]
 
 SPARE = (
-    "no room    if an answer is lost to SIGKILL or a power cut: its question is charged again. Leave the price of the "
-    "dearest one, or raise the total then: pandas-dp ledger extend"
+    "no room    if an answer is lost to SIGKILL or a power cut after its draw began: its question is charged again. Leave the "
+    "price of the dearest one, or raise the total then: pandas-dp ledger extend"
 )
+WAITS = "nothing, charged before"
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ class Rehearsal:
         rows = [("query", "costs", "error")]
         for question in self.questions:
             costs = "nothing, stored" if question.stored else question.preview.price
+            if question.preview.charge == NOTHING and not question.preview.free:
+                costs = WAITS
             costs += "" if question.paid else ", NOT PAID"
             rows.append((question.name, costs, typed(question.preview.error)))
         widths = [max(len(row[place]) for row in rows) for place in range(2)]
@@ -113,6 +117,7 @@ def rehearse(
     questions: Questions,
     rows: int | None = None,
     period: Sequence[str] = (),
+    goes_on: bool = False,
 ) -> Rehearsal:
     """Look at questions in their order.
 
@@ -130,6 +135,8 @@ def rehearse(
         About how many rows count, from outside the data: the expected error of means depends on it.
     period : sequence of str
         The first and the last period that the questions are about, or one, where the budget is for each.
+    goes_on : bool
+        Whether charges of a job that was killed before it drew are used.
 
     Raises
     ------
@@ -143,6 +150,7 @@ def rehearse(
     check_schema(schema, frame)
     ledger = _ledger(terms, path)
     session = Session(ledger, terms.name, terms.unit)
+    session._goes_on = goes_on
     session._tables.attach(session, frame, schema, table, version)
     try:
         asked = cast("Any", frame).dp.period(*period) if period else frame

@@ -140,7 +140,10 @@ def extend(ledger: Ledger, name: str) -> str:
 
 
 def unanswered(ledger: Ledger, name: str) -> list[LedgerEntry]:
-    """Charges of a budget without an answer: the process ended between the two, or the question failed or is under way."""
+    """Charges of a budget without an answer: the process ended between the two, or the question failed or is under way.
+
+    Those that wait for their draw are none: the same command uses them.
+    """
     told = ledger.shown(name)
     asked = (entry for entry in ledger.entries(name) if entry.kind == "query" and entry.charge is not None)
     return [entry for entry in asked if not entry.recorded and entry.sequence not in told]

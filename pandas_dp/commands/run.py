@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     terms = plan.terms.for_table(empty, options.ledger)
     check_period(terms, options.period, '[budget] period = "D", time = "visited_at"')
     with data_files.dtypes_told(options.data, "[schema.{}] and below it"):
-        seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period)
+        seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period, goes_on=True)
     if person := terms.person_column(empty, options.ledger):
         told(ROWS.format(column=person, line=f'unit = "{person}" and max_rows = 10 in [budget]'), DONE)
     if options.dry_run:
@@ -93,6 +93,7 @@ def run(options: argparse.Namespace) -> int:
             frame = data_files.same_frame(options.data, plan.schema, empty, written)
         progress = sys.stderr.isatty() if options.progress is None else options.progress
         session = terms.protect(frame, plan.schema, *where)
+        session._goes_on = True
         frame = cast("Any", frame).dp.period(*options.period) if options.period else frame
         with closing(session), finishing() as stopped:
             files.set_aside([question.name for question in seen.questions])

@@ -92,6 +92,8 @@ class Request:
     base : Request or None
         What it refines. The caller vouches that `drawn`, an entry, is its draw from the very rows of `view`, in memory since.
     drawn : int
+    waits : bool
+        Whether a charge for this very question whose draw never began, as of a process that was killed, is used for it.
     better : RefinedLaplace or None
         What draws its one look instead of the mechanism that its recipe names; a second look is more than was paid.
     periods : (int, int) or None
@@ -113,6 +115,7 @@ class Request:
     told: Callable[[Any], str] | None = None
     base: Request | None = None
     drawn: int = 0
+    waits: bool = False
     better: RefinedLaplace | None = None
     periods: tuple[int, int] | None = None
 
@@ -200,7 +203,7 @@ def _release(request: Request) -> Given:
     if request.base is not None:
         request = replace(request, better=_refining(request, request.base))
     sequence = _reserve(request, request.key, sole)
-    answer, transcript = _drawn(lambda: _answer(request))
+    answer, transcript = _drawn(lambda: _answer(request, sequence))
     result = None if request.key is None else json.dumps({request.kept_as: transcript})
     told = None if request.told is None else request.told(answer)
     if result is not None or told is not None:
@@ -212,7 +215,7 @@ def _release(request: Request) -> Given:
 def _reserve(request: Request, key: str | None, sole: bool = False) -> int:
     """Charge a request; see `Ledger.reserve`."""
     paid = request.query, request.price, request.loss, request.whole
-    return request.ledger.reserve(request.name, key, *paid, sole=sole, periods=request.periods)
+    return request.ledger.reserve(request.name, key, *paid, sole=sole, waits=request.waits, periods=request.periods)
 
 
 def _refining(request: Request, base: Request) -> RefinedLaplace:
@@ -371,7 +374,8 @@ class OpenRecipe:
 class _Run:
     """One recipe on the data: its looks, their losses, and the secrets of its interactive mechanisms."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, sequence: int = 0) -> None:
+        self.waiting = sequence if request.waits else 0
         self.request, self.view, self.recipe = request, request.view(), request.recipe()
         self.transcript: list[Noisy | Listing] = []
         self.spent = PrivacyLoss()
@@ -397,18 +401,21 @@ class _Run:
         self.spent += mechanism.loss(sensitivity)
         if self.spent != request.loss and not covers(*map(request.rule.charge, (request.loss, self.spent))):
             raise QueryFailedError  # a recipe that looks more often than it declared
+        exact = computed(look.statistic, self.view, request.unit)
+        if self.waiting:
+            request.ledger.begin(request.name, self.waiting)
+            self.waiting = 0
         if isinstance(mechanism, Interactive):
             self.started[mechanism] = mechanism.start(sensitivity, random_bytes)
             mechanism = self.started[mechanism]
-        exact = computed(look.statistic, self.view, request.unit)
         noisy = mechanism.draw(exact, random_bytes)
         self.transcript.append(noisy)
         return noisy
 
 
-def _answer(request: Request) -> tuple[Any, list[Noisy | Listing]]:
+def _answer(request: Request, sequence: int) -> tuple[Any, list[Noisy | Listing]]:
     """Drive the recipe on the data."""
-    run = _Run(request)
+    run = _Run(request, sequence)
     reply = run.resume()
     if not reply.last:
         raise QueryFailedError  # a stream's recipe, which nobody would ever ask

@@ -133,6 +133,7 @@ class Ledger(Readable):
         *,
         once: bool = False,
         sole: bool = False,
+        waits: bool = False,
         periods: tuple[int, int] | None = None,
     ) -> int:
         """Charge a query, durably, before anything is computed.
@@ -158,6 +159,9 @@ class Ledger(Readable):
             Whether this is the difference between two draws, see `RefinedLaplace`: only in a plain pure budget, for in all
             others the step is not worth the difference, and only if nothing was charged under this key, with or without a
             result: the one better draw of its base may have been seen.
+        waits : bool
+            Whether the draw is made only after `begin`. Where an equal charge under this key waits for its own, as that of a
+            process which was killed before, it is taken, and nothing is charged.
         periods : (int, int), optional
             The first and the last of the periods whose rows are read, where the budget has sums for each: every one of them
             pays, or nothing is charged. See `period_sums`.
@@ -185,10 +189,15 @@ class Ledger(Readable):
             if paid:
                 return paid
             rule, asked = row.rule, replace(row.rule.charge(loss), periods=periods)
+            if waits and (found := records.waiting(connection, row, key or "", asked)):
+                return found
             made = pay(connection, row.id, row.state, rule, asked) if periods else self._charged(row, asked)
             if not isinstance(made, str):
                 return rule, made, asked
-            return records.append(connection, row._replace(state=made), "query", query, price, asked, key)
+            sequence = records.append(connection, row._replace(state=made), "query", query, price, asked, key)
+            if waits:
+                _store(connection, "results", row, sequence, records.WAITS)
+            return sequence
 
         if (periods is None) != (unit.periods is None) or (periods and not 0 <= periods[1] - periods[0] < MOST):
             raise LedgerError(f"a budget for each period, and no other one, is asked about 1 to {MOST:,} periods")
@@ -223,14 +232,31 @@ class Ledger(Readable):
             row = self._row(connection, name)
             for table, given in zip(records.STORED, (result, told), strict=True):
                 if given is not None:
-                    text = records.encode(given)
-                    connection.execute(
-                        f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - two words
-                        "WHERE budget = ? AND sequence = ? AND kind = 'query'",
-                        (text, records.digest(table, row.id, sequence, text), row.id, sequence),
-                    )
+                    _store(connection, table, row, sequence, records.encode(given))
 
         self._store.transact(DURABLE, write)
+
+    def begin(self, name: str, sequence: int) -> None:
+        """Take, durably, the one draw that a charge waits for.
+
+        For all inputs: of all calls for one entry, by whatever threads and processes, at most one returns. So a charge pays for
+        one draw, whoever takes it: what a process did that ended before this, it did without noise, and released nothing. An
+        entry of its own makes a copy of the file from before an older one, which `restore` and witnesses know for what it is.
+
+        Raises
+        ------
+        LedgerError
+            It was taken before, or cannot be written. Nothing may be drawn.
+        """
+
+        def write(connection: sqlite3.Connection, row: Row) -> int:
+            which = "budget = ? AND sequence = ? AND result = ?"
+            taken = connection.execute(f"DELETE FROM results WHERE {which}", (row.id, sequence, records.WAITS))  # noqa: S608
+            if taken.rowcount != 1:
+                raise LedgerError("another process draws for this charge")
+            return records.append(connection, row, "draw", f"entry {sequence}", "")
+
+        self._append(name, write)
 
     def amend(self, name: str, budget: Budget, unit: PrivacyUnit, why: str) -> None:
         """Replace the total of a budget, or how many rows of a unit count, on record; what is spent stays spent.
@@ -355,6 +381,15 @@ def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
         if known._store.dead is not None:
             known._store.revive()
         return known
+
+
+def _store(connection: sqlite3.Connection, table: str, row: Row, sequence: int, text: bytes) -> None:
+    """Store a text beside the entry of a question, unless one is there."""
+    connection.execute(
+        f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - two words
+        "WHERE budget = ? AND sequence = ? AND kind = 'query'",
+        (text, records.digest(table, row.id, sequence, text), row.id, sequence),
+    )
 
 
 def _same(connection: sqlite3.Connection, row: Row, budget: Budget, unit: PrivacyUnit) -> bool:

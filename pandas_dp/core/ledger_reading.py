@@ -38,7 +38,7 @@ class LedgerEntry:
     charge : Charge or None
         What was charged; None for entries that cost nothing.
     recorded : bool
-        Whether the noisy result is stored too.
+        Whether the noisy result is stored too, or nothing was drawn for the charge yet, see `Ledger.begin`.
     """
 
     sequence: int
@@ -102,8 +102,8 @@ class Readable:
             row = self._row(connection, name)
             found = connection.execute(
                 "SELECT sequence, result, digest FROM entries JOIN results USING (budget, sequence) "
-                "WHERE budget = ? AND key = ? ORDER BY sequence DESC LIMIT 1",
-                (row.id, records.fingerprint(records.encode(key))),
+                "WHERE budget = ? AND key = ? AND result IS NOT ? ORDER BY sequence DESC LIMIT 1",
+                (row.id, records.fingerprint(records.encode(key)), records.WAITS),
             ).fetchone()
             return found and (*found, records.digest("results", row.id, *found[:2]))
 
@@ -117,6 +117,10 @@ class Readable:
                 "charged. A new draw is paid like a new question: type fresh=True, df.dp(epsilon=0.5, fresh=True)"
             )
         return sequence, text.decode("utf-8", "surrogatepass")
+
+    def waiting(self, name: str, key: str, charge: Charge) -> int | None:
+        """Return an entry of just this charge under a key that waits for its draw, if there is one; see `Ledger.begin`."""
+        return self._store.transact(READ, lambda found: records.waiting(found, self._row(found, name), key, charge))
 
     def shown(self, name: str) -> dict[int, str]:
         """Return what was said of the answers, by sequence number; damaged texts are left out."""

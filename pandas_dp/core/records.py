@@ -1,8 +1,8 @@
 """How a ledger is written down: five tables, appended to, each entry chained to the one before.
 
-Entries and results are only ever added. The row of a budget carries its sums, so that a charge reads one row,
-the digest of its last entry, and a seal over all its columns, so that a flipped bit cannot lower the sums. Stored texts
-have a digest that holds where they belong.
+Entries and results are only ever added, but for the word that a charge waits for its draw, which goes. The row of a budget
+carries its sums, so that a charge reads one row, the digest of its last entry, and a seal over all its columns, so that a
+flipped bit cannot lower the sums. Stored texts have a digest that holds where they belong.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
 PERIODS_VERSION = 5  # of a file with a budget that has periods: an older program refuses it
 STORED = ("results", "answers")
 ALL = "all that was left"  # the price of an older copy of which nobody knows what was answered since
+WAITS = b"{}"  # in place of a result: nothing was drawn for this charge
 REFINED = "refine("  # begins the text of an entry that paid the difference between two draws
 RESULTS, ANSWERS = (
     f"""CREATE TABLE {table} (
@@ -194,6 +195,19 @@ def charged(connection: sqlite3.Connection, row: Row, key: str) -> int | None:
     """Return the sequence number of the first entry under a key, if there is one."""
     query = "SELECT min(sequence) FROM entries WHERE budget = ? AND key = ?"
     return connection.execute(query, (row.id, fingerprint(encode(key)))).fetchone()[0]  # type: ignore[no-any-return]
+
+
+def waiting(connection: sqlite3.Connection, row: Row, key: str, charge: Charge) -> int | None:
+    """Return an entry of just this charge under a key that waits for its draw, if there is one; see `Ledger.begin`.
+
+    None where an older copy was put back: the draw may have been made since that was copied.
+    """
+    query = "SELECT sequence, digest FROM entries JOIN results USING (budget, sequence) WHERE budget = ? AND key = ?"
+    asked = row.id, fingerprint(encode(key)), charge.to_text(), WAITS
+    for sequence, written in connection.execute(f"{query} AND charge = ? AND result = ?", asked).fetchall():
+        if written == digest("results", row.id, sequence, WAITS) and not restored(connection, row):
+            return sequence  # type: ignore[no-any-return]
+    return None
 
 
 def restored(connection: sqlite3.Connection, row: Row, all_of_it: bool = False) -> bool:

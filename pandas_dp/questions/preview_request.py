@@ -44,17 +44,18 @@ class Ahead:
         rule, state = ledger.rule(name), state_of(ledger, name, request.periods)
         stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None
         charge = replace(rule.charge(loss), periods=request.periods)
-        after = state if stored else paid(rule, state, charge)
+        waits = session._goes_on and not fresh and ledger.waiting(name, request.key or "", charge) is not None
+        after = state if stored or waits else paid(rule, state, charge)
         typical, rest = session._typical, state if after is None else after
         if loss.parts and after is not None and not isinstance(query.aggregate, StreamRecipe):
             typical = request.price, loss
-        switch = None if stored or after is None else first_gaussian(rule, state, charge)
+        switch = None if stored or waits or after is None else first_gaussian(rule, state, charge)
         known = self._expected(query, table.terms(query.steps, query.price, request.unit))
         return Preview(
             call=request.query,
             price=request.price,
             wanted=self.wanted,
-            charge=NOTHING if stored else charge,
+            charge=NOTHING if stored or waits else charge,
             currency=None if isinstance(rule, PureFilter) else rule.currency,
             limit=None if isinstance(rule, PureFilter) else rule.limit,
             stored=stored,

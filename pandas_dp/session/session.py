@@ -106,6 +106,7 @@ class Session:
             implicits[self.id] = self if whole is None else implicits[whole.id]
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
         self._drawn: dict[int, refining.Drawn] = {}  # by entry
+        self._goes_on = False  # one of a job that is started again after it was killed, see `Ledger.begin`
         self._answered: Answered = Answered() if whole is None else whole._answered
         self._rule = self._ledger.rule(self.name)
         self._tables = self._holds()
@@ -304,7 +305,8 @@ class Session:
             def told(answer: Answer) -> str:
                 return shown(self._wrap(answer, query, table, request.unit, request.price)).to_json()
 
-            request = replace(request, told=told)
+            waits = self._goes_on and not (request.key is None or request.fresh or request.base)
+            request = replace(request, told=told, waits=waits)
         with progress.shown(f"answers {query}"), periods.advised(table):
             given = gate.release(request)
         if request.loss.parts:

@@ -497,7 +497,7 @@ def test_a_signal_that_was_ignored_stays_ignored(job):
 def test_a_charge_without_an_answer_is_told_and_its_plan_goes_on_with_a_larger_total(job):
     plan = PLAN.replace("epsilon = 3", "epsilon = 1")
     (job.path / "plan.toml").write_text(plan)
-    dying = "import os\nimport pandas_dp.core.gate as gate\ngate._drawn = lambda *args, **options: os._exit(9)"
+    dying = "import os\nfrom pandas_dp.core.ledger import Ledger\nLedger.record = lambda *args: os._exit(9)"
     assert job(before=dying).returncode == 9
     assert spent(job.path / "books") == Fraction(1, 2)
     shown = command("ledger", "show", job.path / "books").stdout
@@ -516,6 +516,28 @@ def test_a_charge_without_an_answer_is_told_and_its_plan_goes_on_with_a_larger_t
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[1].startswith("in this budget 1 charged without an answer (")
     assert spent(job.path / "books") == Fraction(3, 2)
+
+
+def test_what_was_charged_and_not_drawn_for_is_answered_for_that_charge(job):
+    """Killed twice while it reads the rows for its first question, on a budget that pays each question once."""
+    (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 1"))
+    dying = "import os\nimport pandas_dp.core.gate as gate\ngate.computed = lambda *args: os._exit(9)"
+    for _ in range(2):
+        assert job(before=dying).returncode == 9
+        assert spent(job.path / "books") == Fraction(1, 2)
+    lines = job("--dry-run").stdout.splitlines()
+    assert [line.split()[0] for line in lines if "nothing, charged before" in line] == ["rows"]
+    assert "left after  nothing" in lines or "left after  epsilon=0" in lines
+    done = job()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert spent(job.path / "books") == 1
+    assert [entry["stored"] for entry in json.loads((job.path / "out" / "index.json").read_text())["answers"]] == [
+        False
+    ] * 3
+    shown = command("ledger", "show", job.path / "books").stdout
+    assert "lost" not in shown
+    assert "  entries  7, the last at" in shown  # opened, three times charged and drawn for
+    assert command("ledger", "verify", job.path / "books").returncode == 0
 
 
 @pytest.mark.parametrize(("total", "room"), [("1", False), ("1.49", False), ("1.5", True), ("3", True)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import logging
 import signal
 import warnings
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from support.ledgers import gaussian, pure
 
-from pandas_dp.core import gate
+from pandas_dp.core import gate, records
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.measurement import Exact, Measurement
@@ -234,3 +235,71 @@ def test_no_warning_leaves_and_none_becomes_an_error(filters, caplog, capsys):
     assert seen == []
     assert caplog.records == []
     assert capsys.readouterr() == ("", "")
+
+
+def waiting(request):
+    return gate.replace(request, waits=True)
+
+
+def test_the_word_goes_between_the_exact_number_and_its_noise():
+    door, seen = Door(), []
+
+    def kinds():
+        return [entry.kind for entry in door.ledger.entries("data")]
+
+    class Watched(Look):
+        def compute(self, view, unit):
+            seen.append(("computed", kinds()))
+            return super().compute(view, unit)
+
+        def draw(self, exact, fill):
+            seen.append(("drawn", kinds()))
+            return super().draw(exact, fill)
+
+    looks = Watched(pure("0.5")), Watched(pure("0.5"))
+    assert gate.release(waiting(door.request(pure(1), looks))).answer == [7, 7]
+    before, after = ["open", "query"], ["open", "query", "draw"]
+    assert seen == [("computed", before), ("drawn", after), ("computed", after), ("drawn", after)]
+    assert gate.release(waiting(door.request(pure(1), looks))).paid is False
+    assert len(seen) == 4
+
+
+def test_what_ends_before_the_draw_is_finished_by_the_same_charge():
+    door = Door()
+
+    def end():
+        raise OSError
+
+    with pytest.raises(QueryFailedError):
+        gate.release(waiting(door.request(pure(1), [Look(pure(1), end)])))
+    given = gate.release(waiting(door.request(pure(1), [Look(pure(1))])))
+    assert (given.answer, given.sequence, given.paid) == ([7], 2, True)
+    assert door.ledger.state("data").epsilon == 1
+
+
+def test_what_ends_after_the_draw_is_charged_again():
+    door = Door()
+
+    class Ends(Look):
+        def draw(self, exact, fill):
+            raise OSError
+
+    with pytest.raises(QueryFailedError):
+        gate.release(waiting(door.request(pure(1), [Ends(pure(1))])))
+    assert gate.release(waiting(door.request(pure(1), [Look(pure(1))]))).sequence == 4
+    assert door.ledger.state("data").epsilon == 2
+
+
+def test_where_another_process_has_drawn_meanwhile_nothing_is_drawn():
+    door = Door()
+    look = Look(pure(1), lambda: door.ledger.begin("data", 2))
+    with pytest.raises(QueryFailedError):
+        gate.release(waiting(door.request(pure(1), [look])))
+    assert (look.computed, look.drawn) == (1, 0)
+
+
+def test_an_older_program_reads_the_word_as_no_answer_of_any_recipe():
+    door, look = Door(), Look(pure(1))
+    kept = json.loads(records.WAITS)
+    with pytest.raises(LedgerError, match="incomplete or of another version"):
+        gate._replay(door.request(pure(1), [look]).recipe(), kept.get("key", ()))
