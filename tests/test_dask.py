@@ -247,6 +247,7 @@ def test_refused_arguments(here):
     assert str(ddf.dp.session.spent) == "epsilon=0"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("odd", [{"cost": "float32"}, {"pid": "float64"}, {"pid": "str"}, "columns", "no frame"])
 def test_partitions_that_differ_are_fitted_to_what_is_declared(here, odd):
     def make(part: int) -> Any:

@@ -24,7 +24,7 @@ def total_of(name, loss, times, delta):
     return RULES[name].epsilon(((loss, times),), F(str(delta))).epsilon
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("name", PURE)
 @pytest.mark.parametrize("total", TOTALS)
 @pytest.mark.parametrize("queries", [1, 7, 300])

@@ -161,6 +161,7 @@ def test_twins_with_other_weights_are_worse(wrong):
     assert np.abs(np.array(told) / variances - 1).max() > 0.05
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shares", [(1.0,), (0.9, 0.1), (0.5, 0.5), (0.3, 0.3, 0.2, 0.2), (0.05,) * 20])
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
 def test_half_widths_of_sums_of_laplace_noise(shares, level):

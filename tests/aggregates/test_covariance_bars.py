@@ -112,6 +112,7 @@ def test_of_some_dozens_of_rows_something_is_known():
     assert covers(Correlation(NAMES, LATTICES), most, most.corr(), 1, draws=50)[1][0, 1] <= 15
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rows", [60, 100, 200, 1000])
 def test_a_line_of_few_rows(rows):
     """Where an interval is printed it holds; of 100 rows nearly always one is."""

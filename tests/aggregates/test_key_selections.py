@@ -47,7 +47,7 @@ def covered(model, noise, threshold: int, n: int, level: float) -> float:
     return float(chances[seen][inside.to_numpy()].sum() / chances[seen].sum())
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("kind", NOISES)
 def test_they_hold_for_every_size(kind, level):

@@ -273,7 +273,7 @@ def share_covered(rows: int, share: float, scale: float, law: str) -> int:
     return hits(*found, share)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("share", [0.005, 0.05, 0.3, 0.5])
 @pytest.mark.parametrize("law", ["Laplace", "Gaussian"])
 @pytest.mark.parametrize(("rows", "scale"), [(100, 1 / 3), (100, 2), (2000, 1), (2000, 20)])

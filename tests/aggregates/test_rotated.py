@@ -281,6 +281,7 @@ def test_missing_means_of_dates_keep_their_dtype(kind):
     assert alone.answer([0, 0], look, terms).value is pd.NaT
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("features", [2, 3])
 def test_no_rows_are_told_and_rows_are_not(law, features):

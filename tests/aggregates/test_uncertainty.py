@@ -170,7 +170,7 @@ def mean_release(rows: int, theta: float, noise: Noise, draws: int):
     return features, pd.Series(point[:-1]), point[-1]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("noise", [laplace(2.0 * CELLS), gaussian(2.0 * CELLS), laplace(0.02 * CELLS)])
 @pytest.mark.parametrize("rows", [1, 3, 50, 5000])
 @pytest.mark.parametrize("theta", [0.0, 0.02, 0.5, 1.0])

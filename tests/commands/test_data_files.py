@@ -65,6 +65,7 @@ def write(table, path):
             writer.write_table(table)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["a.parquet", "a.feather"])
 @pytest.mark.parametrize("name", TYPES)
 def test_no_cell_decides_on_a_dtype(tmp_path, form, name):
@@ -410,6 +411,7 @@ def test_categories_of_anything_are_read(form, rows, tmp_path):
         assert frame.dtypes.equals(data_files.empty_frame(str(tmp_path / form), NOTHING).dtypes)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["a.parquet", "a.feather"])
 @pytest.mark.parametrize("name", UNREAD)
 def test_columns_of_which_nothing_can_be_asked_are_none(tmp_path, form, name):

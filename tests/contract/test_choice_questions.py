@@ -108,6 +108,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_at_price_0(monkeypatch, name):
     ask, error, text = REFUSED[name]

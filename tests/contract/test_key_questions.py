@@ -117,6 +117,7 @@ KINDS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("cells", "dtype", "expected"), KINDS.values(), ids=KINDS)
 def test_a_ledger_gives_the_same_keys_again_after_a_restart(cells, dtype, expected, tmp_path):
     column = pd.Series(cells * 20, dtype=dtype)

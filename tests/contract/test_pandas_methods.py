@@ -133,6 +133,7 @@ ADVICE |= dict.fromkeys(typed(WHOLE_COLUMN), "whole column")
 ADVICE |= {line: name for name in HINTS for line in typed(pandas_methods.hint(name))}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("line", ADVICE, ids=ADVICE.values())
 def test_what_is_advised_can_be_typed(line):
     """In an expression, or of a protected table; nothing may be wrong with it but that there are few rows."""

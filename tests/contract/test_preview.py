@@ -78,7 +78,7 @@ def test_every_question_is_among_those_tested():
     assert questions - NO_QUESTION <= asked
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(18)
 @each_session
 @pytest.mark.parametrize("name", EVERY)
 def test_the_price_is_what_is_then_charged(name, terms):
@@ -221,7 +221,7 @@ def test_what_the_data_decide_is_not_promised(name):
     assert ("not known in advance" in preview.error) != ("about: within" in preview.error)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @few_sessions
 @pytest.mark.parametrize("name", EVERY)
 def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):

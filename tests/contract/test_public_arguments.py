@@ -46,7 +46,7 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("taken", TAKEN)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_columns_of_a_protected_table_are_no_public_lists(monkeypatch, question, taken):
@@ -118,7 +118,7 @@ LINES = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("line", LINES)
 @pytest.mark.parametrize("given", ["Series", "array", "values", "categories"])
 def test_memory_decides_nothing(line, given):

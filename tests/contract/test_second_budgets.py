@@ -69,7 +69,7 @@ def test_a_pickle_and_a_file_carry_the_mark(tmp_path):
             made.dp.protect(epsilon=50, name=fresh())
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("first", ["made", "read", "scanned"])
 @pytest.mark.parametrize("route", sorted(ROUTES.keys() - UNMARKED))
 def test_what_pandas_makes_of_a_file_that_was_read_takes_no_other_budget(route, first, tmp_path):

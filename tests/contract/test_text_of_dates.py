@@ -29,6 +29,7 @@ def visits(dtype: str = "str") -> pd.DataFrame:
     return protected(pd.DataFrame({"date": texts, "first day": texts, "ok": True, "nr": ["1", "2"] * 500}))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["date", "first day"])
 @pytest.mark.parametrize("ask", BINNED)
 @pytest.mark.parametrize("dtype", DTYPES)

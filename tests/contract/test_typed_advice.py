@@ -186,7 +186,7 @@ def session_for(name: str, **terms: object) -> Session:
     return Session(protected(questions.table(), epsilon=1000, delta=1e-3, **terms))
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("schema", [None, SCHEMA], ids=["typed", "schema"])
 @pytest.mark.parametrize("steps", ["", ".query('age > 20')"], ids=["whole", "steps"])
 @pytest.mark.parametrize("name", CALLS)

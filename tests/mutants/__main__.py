@@ -67,7 +67,7 @@ def _control(clean: Path, chosen: list[Fault]) -> set[str]:
 def _shown(fault: Fault, clean: Path, broken: set[str]) -> bool:
     """Try a fault and tell how it went, with the test that found it."""
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=clean.parent) as folder:  # on one disk, so that files can be shared
         copy = Path(folder) / "copy"
         shutil.copytree(clean, copy, copy_function=os.link)
         file = copy / "pandas_dp" / fault.file

@@ -91,7 +91,7 @@ def frame_of(units: list[list[int | None]], dtype: object) -> pd.DataFrame:
     )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("dtype", [*NUMBERS, *DECIMALS, *TIMES, *TEXTS], ids=str)
 @settings(max_examples=25, deadline=None)
 @given(

@@ -278,7 +278,7 @@ def test_every_question_has_its_place():
     assert {*USES, *PARTS, *COLUMNWISE, *ELSEWHERE} == set(QUESTIONS)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize(("name", "column"), cases(USES | {name: uses for name, (uses, _) in ONE_BLOCK.items()}))
 def test_a_row_with_a_missing_value_is_left_out(name, column, looks):
     without = first(name, table()[~HOLES].reset_index(drop=True), looks)
@@ -330,7 +330,7 @@ def test_each_of_several_answers_leaves_out_what_its_column_misses(name, column,
         assert found != whole, way
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["count", "sum", "group sums", "mean", "median", "value_counts", "rows_per_unit"])
 def test_a_row_without_a_unit_is_left_out(name, looks):
     without = first(name, table()[~HOLES].reset_index(drop=True), looks, unit=True)
@@ -341,7 +341,7 @@ def test_a_row_without_a_unit_is_left_out(name, looks):
         assert first(name, filled(frame, "uid", make), looks, unit=True) == without, way
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("name", "column"),
     [case for case in cases(USES | PARTS) if case.values[1] in CONSTANTS and case.values[0] not in EXPRESSIONS],
@@ -377,7 +377,7 @@ NAMED = {"unique by column"}  # an infinity is another key than a large number
 BOUGHT = {"private bounds", "median in private bounds"}
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize(
     ("name", "column"),
     [

@@ -349,6 +349,7 @@ def test_an_expression_gives_what_python_gives_on_the_edges_of_a_dtype(name):
     assert not found, said(found)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EACH)
 def test_an_expression_of_two_columns_gives_what_python_gives(name):
     found = faults(name, name)

@@ -55,7 +55,7 @@ def start(**price) -> Query:
     return pandas_dp.query(**({"epsilon": 1} | price))
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("name", EVERY)
 def test_a_query_is_the_question_typed_on_the_frame(name):
     df = protected(table(), epsilon=10**4, **terms_of(name))

@@ -311,7 +311,7 @@ def _opens(priced: Any) -> Callable[[], Any]:
     return lambda: priced.above_threshold(50)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("kind", PUBLIC)
 def test_what_was_made_for_a_column_of_another_kind_is_refused_before_it_is_paid(kept, kind, monkeypatch):

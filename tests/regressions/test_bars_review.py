@@ -120,6 +120,7 @@ BOUNDED = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BOUNDED)
 def test_bounds_of_the_schema_stand_above_a_file_and_in_the_books(name):
     """A mean of 58 was published where the rows have one of 499."""

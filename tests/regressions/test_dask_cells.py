@@ -136,7 +136,7 @@ def plain(cells: list[Any]) -> pd.Series[Any]:
         return pd.Series(cells, dtype=object)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", DECLARED)
 def test_a_cell_becomes_what_it_is_by_itself(name):
     """Beside every hostile cell the plain ones are what they are without it, and its own result is that of it alone."""
@@ -213,7 +213,7 @@ def test_numbers_are_the_same_from_whatever_dtype_pandas_made_of_them(cells, dty
             pd.testing.assert_series_equal(made, expected)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("name", "relation"),
     [*((name, "add_remove") for name in DECLARED), *((name, "replace_one") for name in ("int64", "bool", "dates"))],
@@ -322,6 +322,7 @@ def test_no_line_of_csv_is_seen(column, tmp_path: Path):
         )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", LINES)
 def test_text_of_csv_is_text_in_blocks_of_digits(name, tmp_path: Path):
     ddf = protected(of_csv(LINES[name], tmp_path / "a.csv"))

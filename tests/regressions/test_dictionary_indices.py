@@ -55,6 +55,7 @@ def seen(path):
     return [*told, str(data_files.empty_frame(str(path), Schema({})).dtypes["ward"])]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("held", NARROW, ids=str)
 def test_every_reader_has_room_for_all_values(held, tmp_path):
     shown = []

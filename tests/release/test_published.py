@@ -80,7 +80,7 @@ def asked(frame: pd.DataFrame, **terms: Any) -> Any:
     return frame.dp(epsilon=100)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("key", KEYS + FORMULAS)
 def test_any_key_comes_back_and_is_no_formula(key):
     frame = pd.DataFrame({"lang": [key, "C"] * 100, "x": [1, 2] * 100})
@@ -113,7 +113,7 @@ def test_names_of_columns_are_no_formulas():
     assert read(text).columns.tolist() == ["'=x#", "value", "lower", "upper"]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in STREAMS])
 def test_every_answer_comes_back(name):
     """One row of names, the labels, and each number as it was shown."""

@@ -5,7 +5,8 @@ Questions are those of `support.questions`, which has to ask every method of a p
 
 Each audit accuses a right question with probability at most 1e-6. What it is for is a question that gives a table away:
 where half of the answers are never given by the other table, as with noise of 0 or 1, a violation is found with SAMPLES
-answers a side but for less than 1e-6 (68 of 220 suffice; shown below); with ONE_BY_ONE where every answer tells the table.
+answers a side wherever the search chooses that event (68 of 220 suffice; but for less than 1e-6 there are as many), with four
+times as many also where it chooses one beside it, as shown below; with ONE_BY_ONE where every answer tells the table.
 Audits of a finer power, twins with half the noise among them, are those of the other files here.
 """
 
@@ -107,8 +108,9 @@ def audited(name: str, ask: Callable[[Any], Any], relation: str) -> Result:
     return audit(*([lambda n, one=one: one for one in both]), len(both[0]), 1, ALPHA, float(delta), batch=True)
 
 
+DEAR = ("quantiles of groups", "agg of groups")  # seconds each; of quantiles and groups alone there are others
 CASES = [
-    each_kind.case(name, relation, slow=relation == REPLACE_ONE and name not in ROW_BY_ROW)
+    each_kind.case(name, relation, slow=name in DEAR or (relation == REPLACE_ONE and name not in ROW_BY_ROW))
     for name in QUESTIONS
     for relation in RELATIONS
     if name not in EXEMPT and (relation == REPLACE_ONE or name not in ROW_BY_ROW)
@@ -141,7 +143,12 @@ class Coin:
 
 @pytest.mark.parametrize("name", ["sum", "count", "mean", "histogram of keys", "cov", "ecdf"])
 def test_noise_of_0_or_1_is_found(name, monkeypatch):
-    """Whatever is added up: the mechanism of its look in place of the one that it has."""
+    """Whatever is added up: the mechanism of its look in place of the one that it has.
+
+    Of several numbers the search may choose an event that is a little worse than half of the answers against none: with
+    SAMPLES answers 5 of 150 audits of an ecdf found no violation. With four times as many such an event suffices as well.
+    """
+    monkeypatch.setitem(globals(), "SAMPLES", 4 * SAMPLES)
     original = Drawer._many
 
     def many(self: Drawer, look: Measurement, n: int) -> Any:

@@ -76,7 +76,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize(("form", "relation", "pair"), CASES)
 def test_pair(form: str, relation: str, pair: Pair, monkeypatch: pytest.MonkeyPatch):
     forced(monkeypatch, form)

@@ -80,7 +80,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize(("name", "relation", "pair"), CASES)
 def test_pair(name: str, relation: str, pair: Pair):
     sides = [drawer(table, ASKED[name], **pair.terms(relation)) for table in pair.frames()]

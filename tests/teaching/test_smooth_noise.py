@@ -19,6 +19,7 @@ def law(name: str, epsilon=1):
     return admissible(name, epsilon, 1e-6 if name in smooth.NEED_DELTA else 0)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*PURE, "laplace", "gaussian"])
 def test_densities_and_deviations(name):
     """By sums over z = sinh(u): one, and the variance where there is one."""
@@ -94,6 +95,7 @@ def test_two_steps_of_laplace_noise():
     assert 4 < classic.deviation / law("gaussian").deviation < 10
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*PURE, "laplace", "gaussian"])
 def test_answers_are_q_plus_scaled_noise(name):
     """Half of |A(d) - q(d)| alpha / S* lie below the median of |Z|: 500 +- 78 of 1000, beyond which P < 1e-6.

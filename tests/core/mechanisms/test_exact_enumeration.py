@@ -85,7 +85,7 @@ def mode_law(law, unit):
     return lambda rows: law(RowCounts(by=KEYS).compute(view(rows), unit).open())
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("family", "law"), [(PermuteAndFlip, permute_and_flip_law), (ExponentialMechanism, softmax)])
 def test_mode(relation, family, law):
@@ -141,7 +141,7 @@ def quantile_law(asked, q, cells, unit):
     return law
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("q", [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)])
 @pytest.mark.parametrize("cells", [2, 4])

@@ -51,6 +51,7 @@ def rounded_law(variance: F, refine: int) -> dict[int, float]:
     return law
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("entries", [noise.FEWEST_FOR_TABLES - 1, 100_000])
 def test_rounded_noise_has_its_law(entries: int) -> None:
     """One lattice step in half a standard deviation: the scalar sampler and the tables."""
@@ -156,6 +157,7 @@ def wide_gaussian(draws: list[int]) -> float:
     return wide_cells(cut, lambda u: sigma * float(special.ndtri(u)), lambda z: float(special.ndtr(z / sigma)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("widest", [noise.WIDEST_FOR_TABLES, noise.WIDEST_FOR_TABLES + 1])
 def test_noise_about_the_widest_of_the_tables(widest: F) -> None:
     """Draws beyond 2**53 on both sides of the border, and sums beyond 2**63, keep their last bit."""

@@ -157,6 +157,7 @@ def test_joint_law_with_gaps(monkeypatch, relation):
     assert 1 < ratio <= 2 ** int(mechanism.loss(sensitivity(1, relation)).epsilon)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_joint_law_with_random_ties(monkeypatch, relation):
     """The whole draw, with one random bit a row: up to two rows on two points."""
@@ -249,7 +250,7 @@ def laws_with_near(monkeypatch, near, levels, rate, cells, ties, most):
     return [every.law(lambda rows=rows: mechanism.draw(points(rows))) for rows in tables]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("near", [0, 2])
 @pytest.mark.parametrize("look", LOOKS)
 def test_how_far_is_far_changes_no_law(monkeypatch, look, near):
@@ -354,7 +355,7 @@ def worst_of_groups(every: Every, mechanism, k: int, relation: NeighboringRelati
     )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(("q", "rate"), [(F(1, 2), 2), (F(2, 3), 3), (F(0), 1)])
