@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import codecs
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.as_text import letter_by_letter
 from pandas_dp.facts.kinds import kind_or_none
-
-# each byte, or in UTF-8 each letter, by itself: in others one that is wrong changes how the next lines are read
-ENCODINGS = re.compile(r"utf-8|iso8859-\d+|cp125\d|cp437|cp85\d|cp86\d|koi8-[ru]|ascii")
 
 
 @dataclass(frozen=True)
@@ -44,11 +40,8 @@ class CsvForm:
                 raise ArgumentValueError(f"--{name} cannot be {sign!r}, which has a meaning of its own")
         if options.decimal == options.thousands:
             raise ArgumentValueError("--decimal and --thousands are two signs: --decimal , --thousands .")
-        try:
-            encoding = codecs.lookup(options.encoding).name
-        except LookupError:
-            encoding = ""
-        if not ENCODINGS.fullmatch(encoding):
+        encoding = letter_by_letter(options.encoding)
+        if not encoding:
             raise ArgumentValueError(
                 "--encoding must be 'utf-8' or one of a byte for each letter: --encoding latin-1, or cp1252"
             )
