@@ -204,7 +204,8 @@ def _numbers(values: Any, name: str, kinds: Any = pd.Series) -> Floats:
 
 def _total(total: Any, name: str) -> float:
     """Return a public total as a float."""
-    if isinstance(total, bool) or not isinstance(total, int | float | np.integer):
+    # a duration of NumPy is one of its integers
+    if isinstance(total, bool | np.timedelta64) or not isinstance(total, int | float | np.integer):
         raise ArgumentTypeError(f"total must be a public number, such as {name}(total=1000)")
     if not -MOST_TOTAL < total < MOST_TOTAL:
         raise ArgumentValueError(f"total must be finite and below 2**53, such as {name}(total=1000)")

@@ -8,7 +8,6 @@ quote cells. How a CSV file is written is a fact of its owner, the same for ever
 from __future__ import annotations
 
 import argparse
-import codecs
 import contextlib
 import csv
 import gzip
@@ -27,15 +26,12 @@ import pyarrow as pa
 
 from pandas_dp.accessor.scan import LINE, files_of, scan_parquet, twice
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
-from pandas_dp.facts.as_text import LATER
+from pandas_dp.facts.as_text import LATER, letter_by_letter
 from pandas_dp.facts.kinds import kind_of, kind_or_none
 from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.tables.arrow_frames import as_declared, feather_table, taken
 from pandas_dp.tables.conforming import fitted
 from pandas_dp.tables.frames import scan_of
-
-# each byte, or in UTF-8 each letter, by itself: in others one that is wrong changes how the next lines are read
-ENCODINGS = re.compile(r"utf-8|iso8859-\d+|cp125\d|cp437|cp85\d|cp86\d|koi8-[ru]|ascii")
 
 
 @dataclass(frozen=True)
@@ -65,11 +61,8 @@ class CsvForm:
                 raise ArgumentValueError(f"--{name} cannot be {sign!r}, which has a meaning of its own")
         if options.decimal == options.thousands:
             raise ArgumentValueError("--decimal and --thousands are two signs: --decimal , --thousands .")
-        try:
-            encoding = codecs.lookup(options.encoding).name
-        except LookupError:
-            encoding = ""
-        if not ENCODINGS.fullmatch(encoding):
+        encoding = letter_by_letter(options.encoding)
+        if not encoding:
             raise ArgumentValueError(
                 "--encoding must be 'utf-8' or one of a byte for each letter: --encoding latin-1, or cp1252"
             )

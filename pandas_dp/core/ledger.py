@@ -24,7 +24,7 @@ from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, filter_for
-from pandas_dp.core.ledger_reading import LedgerEntry, Readable
+from pandas_dp.core.ledger_reading import LedgerEntry, Readable, waiting
 from pandas_dp.core.period_sums import MOST, charge_all, pay, read, rewrite
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
@@ -189,7 +189,7 @@ class Ledger(Readable):
             if paid:
                 return paid
             rule, asked = row.rule, replace(row.rule.charge(loss), periods=periods)
-            if waits and (found := records.waiting(connection, row, key or "", asked)):
+            if waits and (found := waiting(connection, row, key or "", asked)):
                 return found
             made = pay(connection, row.id, row.state, rule, asked) if periods else self._charged(row, asked)
             if not isinstance(made, str):

@@ -120,7 +120,7 @@ class Readable:
 
     def waiting(self, name: str, key: str, charge: Charge) -> int | None:
         """Return an entry of just this charge under a key that waits for its draw, if there is one; see `Ledger.begin`."""
-        return self._store.transact(READ, lambda found: records.waiting(found, self._row(found, name), key, charge))
+        return self._store.transact(READ, lambda found: waiting(found, self._row(found, name), key, charge))
 
     def shown(self, name: str) -> dict[int, str]:
         """Return what was said of the answers, by sequence number; damaged texts are left out."""
@@ -190,3 +190,18 @@ class Readable:
         if row is None:
             raise LedgerError(f"the ledger has no budget named {name!r}")
         return row
+
+
+def waiting(connection: sqlite3.Connection, row: Row, key: str, charge: Charge) -> int | None:
+    """Return an entry of just this charge under a key that waits for its draw, if there is one; see `Ledger.begin`.
+
+    None where an older copy was put back: the draw may have been made since that was copied.
+    """
+    query = "SELECT sequence, digest FROM entries JOIN results USING (budget, sequence) WHERE budget = ? AND key = ?"
+    asked = row.id, records.fingerprint(records.encode(key)), charge.to_text(), records.WAITS
+    for sequence, written in connection.execute(f"{query} AND charge = ? AND result = ?", asked).fetchall():
+        if written == records.digest("results", row.id, sequence, records.WAITS) and not records.restored(
+            connection, row
+        ):
+            return sequence  # type: ignore[no-any-return]
+    return None

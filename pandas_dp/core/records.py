@@ -197,19 +197,6 @@ def charged(connection: sqlite3.Connection, row: Row, key: str) -> int | None:
     return connection.execute(query, (row.id, fingerprint(encode(key)))).fetchone()[0]  # type: ignore[no-any-return]
 
 
-def waiting(connection: sqlite3.Connection, row: Row, key: str, charge: Charge) -> int | None:
-    """Return an entry of just this charge under a key that waits for its draw, if there is one; see `Ledger.begin`.
-
-    None where an older copy was put back: the draw may have been made since that was copied.
-    """
-    query = "SELECT sequence, digest FROM entries JOIN results USING (budget, sequence) WHERE budget = ? AND key = ?"
-    asked = row.id, fingerprint(encode(key)), charge.to_text(), WAITS
-    for sequence, written in connection.execute(f"{query} AND charge = ? AND result = ?", asked).fetchall():
-        if written == digest("results", row.id, sequence, WAITS) and not restored(connection, row):
-            return sequence  # type: ignore[no-any-return]
-    return None
-
-
 def restored(connection: sqlite3.Connection, row: Row, all_of_it: bool = False) -> bool:
     """Whether an older copy was put back, so that charges are missing; or with all that was left, which is no bound."""
     found = connection.execute("SELECT price FROM entries WHERE budget = ? AND kind = 'restored'", (row.id,)).fetchall()

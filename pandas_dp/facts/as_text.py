@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime as dt
 import re
 from keyword import iskeyword
@@ -11,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.facts.kinds import Kind
+
+ENCODINGS = re.compile(r"utf-8(-sig)?|iso8859-\d+|cp125\d|cp437|cp85\d|cp86\d|koi8-[ru]|ascii")
 
 TYPED = "df = df.dp"  # a step makes a frame that is asked as the one it is made of
 LATER = "; what is written into df after protect is not seen"
@@ -47,3 +50,15 @@ def of_dates(given: Any) -> bool:
         or (isinstance(entry, str) and DATE.match(entry) is not None)
         for entry in given
     )
+
+
+def letter_by_letter(encoding: str) -> str:
+    """The name of an encoding in which each byte is read by itself, or in UTF-8 each letter; an empty text for any other.
+
+    In others one that is wrong changes how the next lines are read, or is read as half a letter, which no text holds.
+    """
+    try:
+        name = codecs.lookup(encoding).name
+    except LookupError:
+        return ""
+    return name if ENCODINGS.fullmatch(name) else ""

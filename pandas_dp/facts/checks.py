@@ -188,7 +188,7 @@ def plain(key: Any, kind: Kind) -> Hashable:
     key = python(key)
     try:
         hash(key)
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of memory that can be written to
         raise ArgumentTypeError("keys must be plain values such as text or whole numbers") from None
     if is_missing(key):
         raise ArgumentValueError(

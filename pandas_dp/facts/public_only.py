@@ -18,6 +18,7 @@ from pandas.api.extensions import ExtensionArray
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
+DEEPEST = 10  # lists within lists, such as one that holds itself
 ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of what pandas makes of one
 Array = pd.Series | pd.Index | np.ndarray | ExtensionArray
 Held = pd.DataFrame | Array
@@ -57,7 +58,7 @@ def mark_of(frame: pd.DataFrame | pd.Series[Any]) -> str | None:
     return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
 
 
-def is_private(value: Any) -> bool:
+def is_private(value: Any, depth: int = 0) -> bool:
     """Whether an argument is, or lists, a protected table or column, or one that carries the mark of such a table.
 
     Lists, arrays, indexes and numbers carry no mark and are not recognised.
@@ -65,7 +66,7 @@ def is_private(value: Any) -> bool:
     if isinstance(value, pd.DataFrame | pd.Series):
         return mark_of(value) is not None
     if isinstance(value, Mapping):
-        return any(map(is_private, value.values()))
+        return depth <= DEEPEST and any(is_private(entry, depth + 1) for entry in value.values())
     return _lists(type(value)) and any(is_private(entry) for entry in value if isinstance(entry, Held))
 
 
@@ -137,7 +138,6 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
             )
 
 
-DEEPEST = 10  # lists within lists, such as one that holds itself
 UNORDERED = (Set, MappingView)
 HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED)
 IN_WORDS = ("reason", "name")  # of which advice leaves the text to the user
@@ -206,7 +206,8 @@ def _scalar(value: Any, depth: int = 0) -> Any:
         found = _scalar(tuple(value), depth)  # type: ignore[arg-type]  # views can be looked through
         return value if found is None else found
     if isinstance(value, np.ndarray):
-        return _scalar(value[()]) if value.ndim == 0 else None
+        # as a plain array, because others, such as what is masked, give themselves; and objects may hold themselves
+        return _scalar(np.asarray(value)[()], depth + 1) if value.ndim == 0 and depth <= DEEPEST else None
     if isinstance(value, Mapping):
         return _scalar([*value, *value.values()], depth)
     if not _lists(type(value)) or depth > DEEPEST:

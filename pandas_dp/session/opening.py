@@ -41,7 +41,7 @@ _told: set[tuple[str | None, str]] = set()  # budgets of which it was said that 
 
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
     """Return the unit from what ``protect`` accepts."""
-    if neighbors not in tuple(NeighboringRelation):
+    if not isinstance(neighbors, str) or neighbors not in tuple(NeighboringRelation):
         raise ArgumentValueError("neighbors must be 'add_remove' or 'replace_one'")
     relation = NeighboringRelation(neighbors)
     if unit is None:

@@ -19,6 +19,7 @@ import dask.dataframe as dd
 import pandas as pd
 
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.as_text import letter_by_letter
 from pandas_dp.facts.kinds import Kind, kind_or_none
 from pandas_dp.tables.conforming import conformed, settled
 
@@ -68,6 +69,11 @@ def _check(reader: Callable[..., pd.DataFrame], head: pd.DataFrame, given: dict[
             raise ArgumentValueError(
                 ODD_LINES.format(name=name, value=given[name], fine=fine[1], reader=named)
             ) from None
+    if not letter_by_letter(str(given.get("encoding") or "utf-8")):
+        raise ArgumentValueError(
+            FROM_ROWS.format(what="how the letters after an odd one are read", line="encoding='utf-8'", reader=named)
+            + ", or another one of a byte for each letter"
+        ) from None
     columns = given.get("colspecs", "infer") == "infer" and given.get("widths") is None
     if reader is pd.read_fwf and columns:
         raise ArgumentValueError(

@@ -232,7 +232,7 @@ def sensitivities(values: Any, bounds: Any, q: Any = 0.5, *, beta: Any, relation
     levels, scalar = numbers.quantiles(q)
     if not scalar:
         raise ArgumentTypeError(f"q must be one number, such as q=0.5: {LINE}")
-    if relation not in tuple(NeighboringRelation):
+    if not isinstance(relation, str) or relation not in tuple(NeighboringRelation):
         raise ArgumentValueError("relation must be 'add_remove' or 'replace_one'")
     smoothness = exact_number(beta, "beta")
     if not 0 < smoothness <= 10**6:

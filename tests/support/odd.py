@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import datetime as dt
 import decimal
@@ -36,6 +37,13 @@ def endless() -> list[Any]:
     """A list that holds itself."""
     made: list[Any] = []
     made.append(made)
+    return made
+
+
+def endless_mapping() -> Any:
+    """A mapping, and no dict, that holds itself."""
+    made: collections.UserDict[str, Any] = collections.UserDict()
+    made["self"] = made
     return made
 
 
@@ -99,6 +107,10 @@ ODD: dict[str, Any] = {
     "ambiguous": Ambiguous(),
     "list of ambiguous": [Ambiguous()],
     "itself": endless(),
+    "mapping of itself": endless_mapping(),
+    "masked": np.ma.masked,
+    "offset": pd.offsets.MonthEnd(),
+    "numpy duration": np.timedelta64("NaT"),
     "dict by nan": {float("nan"): 1},
     "generator": (i for i in range(2)),
 }

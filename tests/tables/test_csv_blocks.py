@@ -124,6 +124,13 @@ def test_a_line_of_another_length_decides_on_no_other(options: dict[str, Any], e
         ("read_csv", {"header": None}, "names=[...]"),
         ("read_csv", {"names": ["x"], "header": 0}, "names=[...], with one for each cell"),
         ("read_fwf", {}, "widths=[...]"),
+        (
+            "read_csv",
+            {"encoding": "utf-7"},
+            "say encoding='utf-8' in dd.read_csv, or another one of a byte for each letter",
+        ),
+        ("read_csv", {"encoding": "shift_jis"}, "say encoding='utf-8'"),
+        ("read_csv", {"encoding": "unicode_escape"}, "say encoding='utf-8'"),
         ("read_csv", {"encoding_errors": "strict"}, "leave it out, or say encoding_errors='replace' in dd.read_csv"),
         ("read_csv", {"encoding_errors": "surrogateescape"}, "say encoding_errors='replace'"),
         ("read_csv", {"on_bad_lines": "error"}, "leave it out, or say on_bad_lines='skip'"),
@@ -153,6 +160,13 @@ def test_the_end_of_a_block_makes_no_question_fail(options: dict[str, Any], engi
         (tmp_path / "a.csv").write_text("id;x\n" + "1;7\n" * 30 + odd)
         read = dd.read_csv(tmp_path / "a.csv", sep=";", dtype={"x": "Int64"}, engine=engine, sample=60, **options)
         assert [cell for cell in cells(read) if cell is not None][:30] == [7] * 30, odd
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "UTF8", "utf-8-sig", "cp1252", "ascii"])
+def test_other_encodings_are_read_byte_by_byte(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"id;x\n" + b"1;7\n" * 30 + b"2;\xe9\n\xff\xfe\x81;1\n")
+    read = dd.read_csv(tmp_path / "a.csv", sep=";", dtype={"x": "Int64"}, sample=60, encoding=encoding, blocksize="40B")
+    assert cells(read) == [7] * 30 + [None, 1]
 
 
 def test_letters_that_escape_and_what_is_no_text(tmp_path: Path) -> None:
