@@ -106,7 +106,9 @@ class Schema:
                 text = unknown[0] if isinstance(unknown[0], str) else ""
                 ends = "; both ends go into one pair: {'bounds': (0, 120)}" if text in ENDS else ""
                 if text in ("bins", "edges"):
-                    ends = f"; bins go into the question: df.dp(epsilon=0.5).histogram({name!r}, bins=range(0, 101, 10))"
+                    ends = (
+                        f"; bins go into the question: df.dp(epsilon=0.5).histogram({name!r}, bins=range(0, 101, 10))"
+                    )
                 close = ends or did_you_mean(text, FIELDS)
                 raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
             check_all_typed(f"schema of {name!r}", facts.items())
