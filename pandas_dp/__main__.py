@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from typing import ClassVar, NoReturn
 
 import pandas as pd
 
@@ -48,10 +49,27 @@ def demo() -> int:
     sys.exit("the budget should have refused this call")
 
 
+class Parser(argparse.ArgumentParser):
+    """Knows what stands where a command lacks its first words, so that its refusal can name all that it lacks."""
+
+    WORDS: ClassVar = {"query": {"FILE": query.FILE, "QUESTION": "count()"}, "run": {"PLAN": "plan.toml"}}
+
+    def error(self, message: str) -> NoReturn:
+        """Hand such words to `main`, and on to the command, which asks nothing; anything else is told as ever."""
+        known, names = self.WORDS.get(self.prog.split()[-1], {}), message.partition("are required: ")[2].split(", ")
+        if words := [word for name, word in known.items() if name in names]:
+            raise LackingError(words)
+        super().error(message)
+
+
+class LackingError(Exception):
+    """What a command line lacks."""
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Parse the command line."""
     started()
-    parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
+    parser = Parser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
     parser.add_argument("--version", action="version", version=f"pandas-dp {pandas_dp.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="answer five questions about a bundled census table")
@@ -59,7 +77,11 @@ def main(arguments: list[str] | None = None) -> None:
     for command in known.values():
         command.add(commands)
     typed = sys.argv[1:] if arguments is None else arguments
-    options = parser.parse_args(typed, argparse.Namespace(typed=typed))
+    try:
+        options = parser.parse_args(typed, argparse.Namespace(typed=typed, lacking=[]))
+    except LackingError as error:
+        lacking = error.args[0]
+        options = parser.parse_args([*typed, *lacking], argparse.Namespace(typed=typed, lacking=lacking))
     if options.command not in known:
         sys.exit(ended(demo))
     words = query.in_shell if options.command == "query" else str  # a plan file is no command line

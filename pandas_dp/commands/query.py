@@ -55,6 +55,8 @@ IN_CODE = {
     ", df.dp.protect(..., name='visits'), after df.dp.session.close() if this very frame has a session open": ": --name others",
     "; if you do not know one, max_rows='private' finds it for a twentieth of the total": "",
 }
+FILE = "visits.parquet"
+NEEDS = {FILE: "a FILE", "count()": "a QUESTION", "--epsilon=0.5": "a price"}
 QUOTES = "'\""
 NAMED = (*PRICES, *UNIT, "name", "table", "version")
 WHEN = {
@@ -116,11 +118,17 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Carry it out; see `exits` for the codes."""
-    if not (options.ledger and options.name):
-        whole = shlex.join(["pandas-dp", *options.typed, *_missing(options)])
+    missing = _missing(options)
+    if options.lacking or {*missing} - {"--epsilon=0.5", "--total=3"} or len(missing) > 1:
+        words = options.typed
+        if options.lacking == ["count()"] and options.data.endswith(")"):  # what stands there is the question
+            words, options.lacking = [words[0], FILE, *words[1:]], []
+        whole = shlex.join(["pandas-dp", *words, *options.lacking, *missing])
         own = f" (where somebody can own several rows, also {PEOPLE.format(column='patient_id')})"
         new = options.unit is None and existing_ledger(options.ledger) is None
-        raise ArgumentTypeError(f"a budget needs a ledger, or every call would have a fresh budget{own * new}: {whole}")
+        fresh = "" if options.ledger and options.name else ", or every call would have a fresh budget"
+        lacks = " and ".join(NEEDS.get(one, one.partition("=")[0]) for one in (*options.lacking, *missing))
+        raise ArgumentTypeError(f"query needs {lacks}{fresh}{own * new}: {whole}")
     price = {name: _number(getattr(options, name), name) for name in PRICES if getattr(options, name) is not None}
     query = read_query(options.ask, price)
     refuse_in_code(query)

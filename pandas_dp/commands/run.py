@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -25,7 +26,6 @@ from pandas_dp.facts.progress import shown
 from pandas_dp.release.base import Release
 from pandas_dp.session.session import Session
 
-LINE = "pandas-dp run plan.toml --data visits.parquet --ledger visits.dpledger --out answers --version 2026-11-28"
 TEXT = "ask the questions of a plan file, in their order, on one budget"
 MORE = """A job that failed is started again with the same version: what was answered is in the ledger and costs nothing. New
 content gets a new version, and is charged."""
@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
         formatter_class=raw,
     )
     run.add_argument("plan", metavar="PLAN", help="TOML file with [budget], [table], [schema.COLUMN] and [[queries]]")
-    run.add_argument("--data", metavar="FILE", required=True, help=data_files.HELP)
+    run.add_argument("--data", metavar="FILE", help=data_files.HELP)
     run.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
     run.add_argument("--out", metavar="DIR", help="directory of the answers")
     run.add_argument("--version", help="public name of this content, instead of the plan's")
@@ -61,17 +61,12 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Carry it out; see `exits` for the codes."""
+    if options.lacking and (error := _lacking(options, options.version is None)) is not None:
+        raise error
     plan = PipelinePlan.read(options.plan)
     version = plan.version if options.version is None else check_text(options.version, "--version")
-    if not options.dry_run:
-        for name, example in (("ledger", "visits.dpledger"), ("out", "answers")):
-            if not getattr(options, name):
-                raise ArgumentTypeError(f"run needs --{name} {example}, or --dry-run: {LINE}")
-        if version is None and plan.terms.when[0] is None:
-            raise ArgumentTypeError(
-                "the content needs a version, so that a job that is started again pays nothing: [table] version = "
-                f'"2026-11-28" in the plan, or {LINE}'
-            )
+    if (error := _lacking(options, version is None and plan.terms.when[0] is None)) is not None:
+        raise error
     where, written = (options.ledger, plan.table, version), data_files.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, plan.schema, written)
     terms = plan.terms.for_table(empty, options.ledger)
@@ -98,6 +93,27 @@ def run(options: argparse.Namespace) -> int:
         with closing(session), finishing() as stopped:
             files.set_aside([question.name for question in seen.questions])
             return _in_order(seen, frame, session, files, progress, stopped)
+
+
+def _lacking(options: argparse.Namespace, unversioned: bool) -> ArgumentTypeError | None:
+    """What is said of a command that lacks something: all of it at once, in the line to type. None where it lacks nothing."""
+    needed = {"data": "visits.parquet", "ledger": "visits.dpledger", "out": "answers"}
+    missing = {name: example for name, example in needed.items() if not getattr(options, name)}
+    if options.dry_run:
+        missing = {"data": needed["data"]} if "data" in missing else {}
+    elif unversioned:
+        missing["version"] = "2026-11-28"
+    if not (options.lacking or missing):
+        return None
+    lacks = " and ".join(["a PLAN"] * len(options.lacking) + [f"--{name}" for name in missing])
+    line = [
+        "pandas-dp",
+        *options.typed,
+        *options.lacking,
+        *(f"--{name}={example}" for name, example in missing.items()),
+    ]
+    version = "; a version, here or as version in [table] of the plan, makes a job that is started again pay nothing"
+    return ArgumentTypeError(f"run needs {lacks}: {shlex.join(line)}{version * ('version' in missing)}")
 
 
 def _in_order(

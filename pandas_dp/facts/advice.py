@@ -16,7 +16,7 @@ from pandas_dp.errors import (
     closest,
     did_you_mean,
 )
-from pandas_dp.facts.call import Call, safe
+from pandas_dp.facts.call import Call, meant_for, safe
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES, PERIODS
 from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten, with_delta
 
@@ -201,6 +201,9 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         left = tuple(value for i, value in enumerate(args[: len(placed)]) if i not in renamed)
         return example or typed or before + Call(name, left, kept | moved).needing(names, needs)
 
+    def lacks(values: dict[str, Any]) -> dict[str, str]:
+        return asked._lacks(names, values) if hasattr(asked, "_lacks") and not example else {}
+
     unknown = [] if open_ended else [other for other in given if other not in names]
     if unknown:
         right = OTHER_NAMES.get(unknown[0], unknown[0])
@@ -216,24 +219,28 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         typed = "" if example or told.startswith("the new total") else typed
         return f"{name}() takes {told}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed == ["columns"] and all(isinstance(column, str) for column in args):
-        return f"{name}() takes columns as one list: {name}([{', '.join(map(safe, args[len(placed) - 1 :]))}])"
+        pairs = f", bounds={{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
+        pairs = pairs if "bounds" in names and "bounds" not in given else ""
+        return f"{name}() takes columns as one list: {before}{name}([{', '.join(map(safe, args))}]{pairs})"
     moved: dict[str | int, str] = {}
     ends = args[-2:] if len(args) in (2, len(placed) + 2) and any(one.name == "bounds" for one in free) else ()
     if [*map(type, ends)] in ([int, int], [int, float], [float, int], [float, float]):
         moved = dict.fromkeys(range(len(args) - 2, len(args)), "bounds")
-        lacks = len(args) == 2 and known[0].default is known[0].empty
-        needed = examples(asked, names[0], dict(zip(names, known, strict=True)), {}) if lacks else {}
+        first = len(args) == 2 and known[0].default is known[0].empty
+        needed = examples(asked, names[0], dict(zip(names, known, strict=True)), {}) if first else {}
         return f"{name}() takes bounds by name, as a pair: {line(needed, moved)}"
     if len(placed) < len(args) <= len(placed) + len(free):
         for i, value in enumerate(args[len(placed) :], len(placed)):
-            meant = _meant(value, free)
+            meant = meant_for(value, free)
             if meant is None and free:  # a number of bins; a line that is the example serves any
                 bins = next((other for other in free if other.name == "bins" and type(value) is int), None)
                 meant = bins or (free[0] if example else None)
             free = [other for other in free if other is not meant]
             moved[i] = "" if meant is None else meant.name
         named = next(filter(None, moved.values()), "")
-        return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {line({}, moved)}"
+        values = dict(zip(names, args[: len(placed)], strict=False)) | given
+        more = lacks(values | {moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
+        return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {line(more, moved)}"
     for parameter in known[len(args) :]:
         if parameter.default is parameter.empty and parameter.name not in given:
             if parameter.kind is parameter.VAR_KEYWORD:
@@ -242,31 +249,10 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             needed = examples(asked, parameter.name, dict(zip(names, known, strict=True)), values)
             if name == "extend" and not values:
                 return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
-            return f"{name}() needs {parameter.name}: {line(needed, {})}"
+            return f"{name}() needs {parameter.name}: {line(needed | lacks(values | needed), {})}"
     plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
     shown = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
     return f"{name}() was given arguments that do not fit: {shown}"
-
-
-def _meant(value: Any, free: list[inspect.Parameter]) -> inspect.Parameter | None:
-    """The argument that a value by place was meant for, by its type; None where a number fits none."""
-    lists = (
-        "bins keys" if type(value) is list and {*map(type, value)} <= {int, float} else "candidates keys bins bounds"
-    )
-    kinds = {
-        str: "str",
-        bool: "bool",
-        int: "int float",
-        float: "float",
-        tuple: "bounds",
-        list: lists,
-        dict: "keys workload bounds bins"
-        if type(value) is dict and {*map(type, value.values())} != {tuple}
-        else "bounds keys bins",
-    }
-    wanted = ["bounds"] if type(value) is str and value == "private" else kinds.get(type(value), "").split()
-    fits = (known for kind in wanted for known in free if kind in (known.name, *str(known.annotation).split(" | ")))
-    return next(fits, None if type(value) in (int, float, bool) else free[0])
 
 
 def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:

@@ -193,3 +193,24 @@ def argument_text(value: Any) -> str:
 def columns_text(columns: tuple[str, ...]) -> str:
     """Write one column, or a list of them."""
     return repr(columns[0] if len(columns) == 1 else list(columns))
+
+
+def meant_for(value: Any, free: list[inspect.Parameter]) -> inspect.Parameter | None:
+    """The argument that a value by place was meant for, by its type; None where a number fits none."""
+    lists = (
+        "bins keys" if type(value) is list and {*map(type, value)} <= {int, float} else "candidates keys bins bounds"
+    )
+    kinds = {
+        str: "str",
+        bool: "bool",
+        int: "int float",
+        float: "float",
+        tuple: "bounds",
+        list: lists,
+        dict: "keys workload bounds bins"
+        if type(value) is dict and {*map(type, value.values())} != {tuple}
+        else "bounds keys bins",
+    }
+    wanted = ["bounds"] if type(value) is str and value == "private" else kinds.get(type(value), "").split()
+    fits = (known for kind in wanted for known in free if kind in (known.name, *str(known.annotation).split(" | ")))
+    return next(fits, None if type(value) in (int, float, bool) else free[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -60,6 +61,10 @@ class PricedColumn(ColumnForms):
     def _examples(self) -> tuple[list[str], list[str]]:
         """See `PreparedFrame._examples`."""
         return self._frame._examples()
+
+    def _lacks(self, parameters: Iterable[str], values: Mapping[str, Any]) -> dict[str, str]:
+        """See `PreparedFrame._lacks`."""
+        return self._frame._lacks(parameters, {"column": self._column, **values})
 
     @property
     def _before(self) -> str:

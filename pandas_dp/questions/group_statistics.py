@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -98,6 +98,10 @@ class GroupStatistics:
     def _examples(self) -> tuple[list[str], list[str]]:
         """See `PreparedFrame._examples`."""
         return self._frame._examples()
+
+    def _lacks(self, parameters: Iterable[str], values: Mapping[str, Any]) -> dict[str, str]:
+        """See `PreparedFrame._lacks`."""
+        return self._frame._lacks(parameters, {"column": self._column, **values})
 
     def _of_column(self, column: str | None) -> str:
         return f"{self._groups}." if column is None else f"{self._groups}[{column!r}]."
@@ -362,7 +366,9 @@ class GroupStatistics:
         named = column or self._column
         if named is None:
             call, parameters = self._call
-            line = f".{self._groups}['cost'].{call.needing(parameters, {})}"
+            column = (self._examples()[0] or ["cost"])[0]
+            values = {"column": column, **dict(zip(parameters, call.args, strict=False)), **call.options}
+            line = f".{self._groups}[{column!r}].{call.needing(parameters, self._lacks(parameters, values))}"
             raise ArgumentTypeError(f"{name}() needs a column: {line}")
         return named
 

@@ -25,6 +25,7 @@ from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
+from pandas_dp.questions.lacking import lacking
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.release.values import Release
@@ -141,6 +142,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         numeric = [name for name, kind in kinds.items() if kind is not None and kind.name == "number"]
         numeric.sort(key=lambda name: IDENTIFIER.fullmatch(name) is not None)
         return numeric, [name for name in kinds if name not in numeric]
+
+    def _lacks(self, parameters: Iterable[str], values: Mapping[str, Any]) -> dict[str, str]:
+        """What a call needs beside what was refused; see `lacking`."""
+        return lacking(self, parameters, values)
 
     def _bounds_line(self, call: str, columns: Iterable[Any], given: Mapping[str, Any]) -> Line:
         """What to type of several columns of which some have no bounds: those, and the pairs that were typed."""

@@ -193,9 +193,10 @@ class SeveralQuestions(PreparedFrame):
         if columns is None and isinstance(bounds, Mapping):
             columns = list(bounds)
         if columns is None:
-            raise Line("describe(['age'], ...)", (("columns", repr(self._examples()[0][:2] or ["age"])),)).refuse(
-                "describe() needs columns"
-            )
+            named = self._examples()[0][:2] or ["age"]
+            pairs = f"{{{', '.join(f'{name!r}: (lower, upper)' for name in named)}}}"
+            more = () if isinstance(bounds, str) else (("bounds", pairs),)
+            raise Line("describe(['age'], ...)", (("columns", repr(named)), *more)).refuse("describe() needs columns")
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
             raise ArgumentTypeError("columns must be a name or a list of names")
         if bounds is not None and not isinstance(bounds, Mapping):

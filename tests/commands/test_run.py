@@ -315,7 +315,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
         ("[schema.cost]", "[schema.coast]", "schema names 'coast', which is not a column of this table; did you mean 'cost'"),
         ('unit = "pid"', 'unit = "pit"', "unit='pit' is not a column of this table; did you mean 'pid'"),
         ("epsilon = 0.25 }\ncalls", "epsilon = -1 }\ncalls", "query 'middle': epsilon must lie between"),
-        ("version = 2026-11-28", "", "the content needs a version"),
+        ("version = 2026-11-28", "", "run needs --version: pandas-dp run "),
         ("[budget]", "[budgets]", "a plan knows budget, table, schema, plan, queries, not 'budgets'; did you mean 'budget'?"),
         ("epsilon = 3", "epsilon = [", "the plan is not TOML"),
     ],
@@ -438,7 +438,7 @@ def test_exit_codes_of_the_program_itself(job):
     assert program(*run, "--dry-run").returncode == 0
     done = program(*run)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "run needs --ledger visits.dpledger, or --dry-run" in done.stderr
+    assert "run needs --ledger and --out: pandas-dp run " in done.stderr
 
 
 def test_the_plan_that_help_shows_is_one(tmp_path):

@@ -41,7 +41,10 @@ ADVICE = [
         lambda d: d.groupby_mean_sa("sex", "age", keys=["f", "m"]),
         "d.groupby_mean_sa('sex', 'age', keys=['f', 'm'], bounds=(lower, upper))",
     ),
-    (lambda d: d.groupby_mean_sa("sex"), "d.groupby_mean_sa('sex', column='age')"),
+    (
+        lambda d: d.groupby_mean_sa("sex"),
+        "d.groupby_mean_sa('sex', column='age', keys=['A', 'B'], bounds=(lower, upper))",
+    ),
     (lambda d: d.top_k("sex", 2), "d.top_k('sex', 2, keys=['A', 'B'])"),
     (lambda d: d.histogram("sex", keys="f"), "d.histogram('sex', keys=['A', 'B'])"),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from decimal import Decimal
 
 import numpy as np
@@ -12,6 +13,7 @@ from support.frames import fresh, people, protected
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError
+from pandas_dp.__main__ import main
 
 LINE = re.compile(r"df\.dp(?:\.\w+)*\((?:[^()]|\([^()]*\))*\)(?:\.\w+\((?:[^()]|\([^()]*\))*\))*")
 
@@ -225,3 +227,59 @@ def test_bins_in_a_schema_are_told_where_they_go():
     assert "did you mean" not in str(caught.value)
     df = protected(people())
     typed(str(caught.value), df)
+
+
+# ---------------------------------------------------------------------------------------------------------------- command line
+PLAN = """
+[budget]
+name = "visits"
+epsilon = 3
+
+[[queries]]
+name = "rows"
+price = { epsilon = 0.5 }
+ask = "count()"
+"""
+RUN = ["plan.toml", "--data", "--ledger", "--out", "--version"]
+QUERY = ["visits.parquet", "count()", "--epsilon", "--ledger", "--name", "--total"]
+VALUES = {"--data": "visits.parquet", "--ledger": "a.dpledger", "--out": "answers", "--version": "1"}
+VALUES |= {"--epsilon": "0.5", "--name": "visits", "--total": "3"}
+
+
+@pytest.mark.parametrize(
+    ("command", "given"),
+    [
+        (command, given)
+        for command, known in (("run", RUN), ("query", QUERY))
+        for given in ([], *([one] for one in known), *([other for other in known if other != one] for one in known))
+        # a price or a total alone that is missing is told as ever, with the one option
+        if {*known} - {*given} not in ({"--epsilon"}, {"--total"})
+    ],
+)
+def test_a_command_that_lacks_something_names_all_of_it_in_a_line_that_works(
+    command, given, tmp_path, monkeypatch, capsys
+):
+    """Options that were missing were refused one by one."""
+    monkeypatch.chdir(tmp_path)
+    visits().to_parquet("visits.parquet")
+    (tmp_path / "plan.toml").write_text(PLAN)
+    with pytest.raises(SystemExit) as end:
+        main([command, *(text for one in given for text in ([one, VALUES[one]] if one in VALUES else [one]))])
+    told = capsys.readouterr().err
+    assert (end.value.code, told.count(f"{command} needs ")) == (2, 1)
+    line = told[told.index("pandas-dp " + command) :].partition("; a version")[0]
+    with pytest.raises(SystemExit) as end:
+        main(shlex.split(line)[1:])
+    assert end.value.code == 0, capsys.readouterr().err
+
+
+def test_words_that_stand_apart_are_read_and_other_commands_get_none(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    visits().to_parquet("visits.parquet")
+    with pytest.raises(SystemExit) as end:
+        main(shlex.split("query visits.parquet --epsilon 1 'count()' --ledger a.dpledger --name a --total 3"))
+    assert end.value.code == 0
+    with pytest.raises(SystemExit) as end:
+        main(["ledger", "show"])
+    assert end.value.code == 2
+    assert "the following arguments are required: FILE" in capsys.readouterr().err
