@@ -48,7 +48,11 @@ def test_ranks_of_medians_of_groups_and_of_several_numbers_are_ones_among_blocks
     )
     several = dp.sample_and_aggregate(ends, bounds={"low": (0, 9), "high": (0, 200)}, blocks=60, aggregator="median")
     clusters = dp.kmeans(["age", "cost"], k=2, bounds=NUMBERS, blocks=120, aggregator="median")
-    for answer, what in ((groups, "60 sorted block means"), (several, "60 sorted block results"), (clusters, "120 sorted block results")):
+    for answer, what in (
+        (groups, "60 sorted block means"),
+        (several, "60 sorted block results"),
+        (clusters, "120 sorted block results"),
+    ):
         assert f"places of the median of the {what}" in repr(answer)
 
 

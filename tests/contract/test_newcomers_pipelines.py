@@ -30,7 +30,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (
         lambda d: d.dp(epsilon=1).quantile(0.5),
         ArgumentTypeError,
-        r"d\.dp\(epsilon=1\)\.quantile\('age'\); several with \.agg\(\{'cost': 'mean', 'age': 'mean'\}, bounds=\{\.\.\.\}\); w",
+        r"d\.dp\(epsilon=1\)\.quantile\('age', bounds=\(lower, upper\)\); several with \.agg\(",
     ),
     (lambda d: d.dp(epsilon=1).mean(["pay", "age"]), ArgumentTypeError, r"several with \.agg\("),
     (
