@@ -429,7 +429,7 @@ def noised(statistic: Statistic, price: Price, unit: PrivacyUnit) -> Measurement
 def pure_epsilon(price: Price, what: str) -> Fraction:
     """Return the epsilon of a price that must be pure."""
     if price.gaussian or price.epsilon is None:
-        raise ArgumentValueError(f"{what} takes a plain epsilon: df.dp(epsilon=...) without delta= or rho=")
+        raise ArgumentValueError(f"{what} takes a plain epsilon: df.dp(epsilon=0.5) without delta= or rho=")
     return price.epsilon
 
 

@@ -46,7 +46,10 @@ from pandas_dp.facts.numbers import Accuracy
 
 # false with 2.5 % at most, of all groups together, where means are 1 % of the bounds or more away from both: `at_ends`
 TOO_FEW = "too few rows for a value"
-AT_END = "within 1 % of the {} bound: either values lie at this bound or beyond it, or the bounds are far too wide"
+AT_END = (
+    "within 1 % of the {} bound: either values lie at this bound, or beyond it and are clipped, which intervals do not cover, "
+    "or the bounds are far too wide"
+)
 
 
 @dataclass(frozen=True)

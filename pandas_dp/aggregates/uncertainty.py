@@ -121,7 +121,7 @@ class RankBound:
         typical = "" if self.typical is None else f", typically within {math.ceil(self.typical):,}"
         if self.blocks is None:
             return f"within {off:,} row{'s' * (off != 1)} of the true {self.what}{typical}"
-        return f"within {off:,} place{'s' * (off != 1)} of the {self.what} of the {self.blocks:,} {self.of}{typical}"
+        return f"within {off:,} place{'s' * (off != 1)} of the {self.what} of the {self.blocks:,} sorted {self.of}{typical}"
 
     @property
     def places(self) -> str:

@@ -81,6 +81,9 @@ def show_line(
         otherwise = ""
     renamed: dict[str | int, str] = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
     more = {needed: typed for needed, typed in needs if not (renamed and (needed in renamed or typed.startswith("=")))}
+    if hasattr(asked, "_lacks") and not renamed:
+        typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
+        more |= {name: text for name, text in asked._lacks(parameters, values | typed).items() if name not in more}
     line = written and rewritten(written, placed, values, more, renamed)
     line = line or asked._before + Call(name, args, given).needing(placed, more)
     error.args = (f"{why}: {line}{otherwise}",)

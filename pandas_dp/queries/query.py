@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.accessor.accessor import Accessor
-from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.call import ITEM, Call, kept, shown
@@ -313,7 +313,11 @@ def query(
     """
     asked = numbers.unquoted(epsilon), delta, rho, within, confidence, fresh, max_groups
     given = dict(zip(DEFAULTS, asked, strict=True))
-    return Query({name: value for name, value in given.items() if value is not DEFAULTS[name]})
+    try:
+        return Query({name: value for name, value in given.items() if value is not DEFAULTS[name]})
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        error.args = (str(error).replace("df.dp(", "pandas_dp.query("),)
+        raise
 
 
 DEFAULTS: dict[str, Any] = {name: known.default for name, known in inspect.signature(query).parameters.items()}

@@ -208,8 +208,9 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
         whole = mark._whole or mark
         raise ArgumentValueError(
             f"this frame was made from a table of the budget {whole.name!r}, and its people already spend from that budget. "
-            "Ask that table: df.dp.query(...), or let that budget answer for the frame: session.adopt(frame, reason='...'). To "
-            f"begin anew: session.close(); the two budgets add up. If it is about other people, say so on record: {line}"
+            f"Ask that table: df.dp.query(...), or let that budget answer for the frame: {whole._terms()}. To begin anew: "
+            f"{whole._terms()}.close(), then protect again; the two budgets add up. If it is about other people, say so on "
+            f"record: {line}"
         )
     return "source"
 

@@ -62,10 +62,11 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
     """
     other = elsewhere(frame, session)
     if other is not None and not other._implicit and not claimed:
+        # an object that was read from its files has no session of its own yet
+        ended = "df.dp.session" if lookup(frame) is not None else other._terms()
         raise ArgumentValueError(
             f"this table already spends from the budget {other.name!r}; tables about the same people belong on one budget. To "
-            f"continue it: {other._terms()}. To begin anew instead: df.dp.session.close(), then protect again; the two budgets "
-            "add up"
+            f"continue it: {other._terms()}. To begin anew instead: {ended}.close(), then protect again; the two budgets add up"
         )
 
 

@@ -132,7 +132,7 @@ def test_a_median_with_an_error_bar():
         in answer.notes
     )
     alone = dp.sample_and_aggregate(middle, bounds=(0, 100), aggregator="median")
-    assert "of the 50 block results" in repr(alone)
+    assert "of the 50 sorted block results" in repr(alone)
     assert "; error_bar=True buys an interval in values)" in repr(alone)
     smooth = dp.sample_and_aggregate(middle, bounds=(0, 100), blocks=20, aggregator="smooth")
     assert "buys" not in repr(smooth)
@@ -155,7 +155,7 @@ def test_groups_have_error_bars_unless_told_otherwise():
     assert (shown.loc[:2, "upper"] - shown.loc[:2, "lower"]).max() < 5
     assert np.abs(shown.loc[:2, "value"] - true).max() < 3
     assert ", of the median of 200 block means of each group, " in repr(barred)
-    assert "places of the median of the 200 block means" in repr(plain)
+    assert "places of the median of the 200 sorted block means" in repr(plain)
     functions = dp.groupby("g", keys=[0, 1]).sample_and_aggregate(
         lambda d: float(d["x"].mean()), bounds=(0, 1000), blocks=100, aggregator="median"
     )
@@ -200,7 +200,7 @@ def test_previews():
     ahead = df.dp.preview(epsilon=2).sample_and_aggregate(
         middle, bounds=(0, 100), blocks=200, aggregator="median", error_bar=True
     )
-    assert "places of the median of the 200 block results" in ahead.error
+    assert "places of the median of the 200 sorted block results" in ahead.error
     assert ahead.error.endswith("; in values not known in advance")
     assert ahead.half_width is None
     answer = df.dp(epsilon=2).sample_and_aggregate(
@@ -208,4 +208,4 @@ def test_previews():
     )
     assert ahead.mechanism == answer.mechanism
     groups = df.dp.preview(epsilon=20).groupby_mean_sa("ward", "cost", keys=["A", "B"], bounds=(0, 100), blocks=100)
-    assert "places of the median of the 100 block means" in groups.error
+    assert "places of the median of the 100 sorted block means" in groups.error

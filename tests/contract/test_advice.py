@@ -36,7 +36,7 @@ ADVICE = [
     (lambda d: grouped(d)["age"].histogram(), "grouped(d)['age'].histogram(bins=range(0, 101, 10)); keys=[...] counts"),
     (lambda d: grouped(d)["city"].mode(), "grouped(d)['city'].mode(keys=['A', 'B'])"),
     (lambda d: d.agg({"age": "mean"}), "d.agg({'age': 'mean'}, bounds={'age': (lower, upper)})"),
-    (lambda d: d.groupby_mean_sa("sex", "age"), "d.groupby_mean_sa('sex', 'age', keys=['A', 'B'])"),
+    (lambda d: d.groupby_mean_sa("sex", "age"), "d.groupby_mean_sa('sex', 'age', keys=['A', 'B'], bounds="),
     (
         lambda d: d.groupby_mean_sa("sex", "age", keys=["f", "m"]),
         "d.groupby_mean_sa('sex', 'age', keys=['f', 'm'], bounds=(lower, upper))",

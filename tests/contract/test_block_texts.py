@@ -32,7 +32,7 @@ def ask(epsilon=1, unit=None, **how):
 def test_the_rank_of_a_median_is_one_among_the_blocks():
     """The rank bound of 100 blocks at epsilon 1 is (ln(100 * 2^10 + 1) + ln 20) * 2 = 29.1, whatever the number of rows."""
     answer = ask(**BIG, aggregator="median")
-    assert "(within 30 places of the median of the 100 block results, 95 %; error_bar" in repr(answer)
+    assert "(within 30 places of the median of the 100 sorted block results, 95 %; error_bar" in repr(answer)
     known = answer.interval()
     assert (known.blocks, round(known.rows, 1)) == (100, 29.1)
     assert known.places == "rank: position among the 100 sorted block results; a median between percentiles 20 and 80"
@@ -48,7 +48,11 @@ def test_ranks_of_medians_of_groups_and_of_several_numbers_are_ones_among_blocks
     )
     several = dp.sample_and_aggregate(ends, bounds={"low": (0, 9), "high": (0, 200)}, blocks=60, aggregator="median")
     clusters = dp.kmeans(["age", "cost"], k=2, bounds=NUMBERS, blocks=120, aggregator="median")
-    for answer, what in ((groups, "60 block means"), (several, "60 block results"), (clusters, "120 block results")):
+    for answer, what in (
+        (groups, "60 sorted block means"),
+        (several, "60 sorted block results"),
+        (clusters, "120 sorted block results"),
+    ):
         assert f"places of the median of the {what}" in repr(answer)
 
 

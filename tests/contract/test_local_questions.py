@@ -149,7 +149,7 @@ def test_b66_a_chance_that_the_price_does_not_pay(monkeypatch, value, text):
 @pytest.mark.parametrize("price", [{"epsilon": 1, "delta": 1e-7}, {"rho": 0.1}])
 def test_b66_a_price_that_is_no_epsilon(monkeypatch, price):
     df = protected(delta=1e-6, neighbors="replace_one", rows=True)
-    text = "randomized_response() takes a plain epsilon: df.dp(epsilon=...) without delta= or rho="
+    text = "randomized_response() takes a plain epsilon: df.dp(epsilon=0.5) without delta= or rho="
     with refused(monkeypatch, df, ArgumentValueError, exactly(text)):
         df.dp(**price).randomized_response("sex", keys=KEYS)
 

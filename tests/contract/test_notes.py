@@ -7,7 +7,10 @@ import pandas as pd
 import pytest
 from support.frames import protected
 
-AT_END = "within 1 % of the {} bound: either values lie at this bound or beyond it, or the bounds are far too wide"
+AT_END = (
+    "within 1 % of the {} bound: either values lie at this bound, or beyond it and are clipped, which intervals do not cover, "
+    "or the bounds are far too wide"
+)
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ UNMARKED = {"DataFrame(df)", "DataFrame(to_numpy)"}  # new frames, which nothing
 def test_what_pandas_makes_of_a_protected_frame_takes_no_other_budget(route, tmp_path):
     df = protected(epsilon=1)
     session, made = df.dp.session, ROUTES[route](df)
-    with pytest.raises(ArgumentValueError, match=r"made from a table of the budget .*adopt\(.*close\(\)") as caught:
+    with pytest.raises(ArgumentValueError, match=r"made from a table of the budget .*protect\(.*close\(\)") as caught:
         made.dp.protect(epsilon=50, name=fresh())
     assert f"{session.name!r}" in str(caught.value)
     with pytest.raises(ArgumentValueError, match="made from a table"):
