@@ -352,7 +352,7 @@ class GroupStatistics:
         plain = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
         question = with_bar(self._frame, plain, error_bar)
         level = {} if name == "median" else {"q": numbers.levels_typed(levels, scalar)}
-        notes = () if is_private(bounds) else of_rounded(self._frame, question)
+        notes = () if is_private(bounds) else of_rounded(self._frame, question, step)
         return self._ask(asked(self._frame, question, bounds, RANK_BITS), column, notes, **level)
 
     def _selected(self, column: str) -> str:

@@ -81,15 +81,20 @@ def unit_of_column(frame: PreparedFrame, question: QuantileOf | Extreme) -> Frac
     return Fraction(1) if question.kind.name == "bool" else frame._unit(question.column)
 
 
-def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme) -> tuple[Caution, ...]:
-    """Say of ranks, where values may lie between the possible answers, that they are those of rounded values."""
+def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme, step: Any) -> tuple[str, ...]:
+    """Say of ranks, where values may lie between the possible answers, that they are those of rounded values.
+
+    Who typed a step knows; others are told below the number.
+    """
     lattice = question.lattice
     if hasattr(question, "unit") or held(unit_of_column(frame, question), lattice):
         return ()
     apart = unit_of_answers(question.kind).text(lattice.step)
     steps = "growing from" if isinstance(lattice, Grid) else "of"
     whole = "; of whole numbers type step=1" if question.kind.name == "number" and lattice.step < 1 else ""
-    return (Caution(f"ranks are those of the values rounded to the possible answers, in steps {steps} {apart}{whole}"),)
+    note = f"ranks are those of the values rounded to the possible answers, in steps {steps} {apart}{whole}"
+    typed = step is not None or frame._facts(question.column).step is not None
+    return (note if typed else Caution(note),)
 
 
 class QuantileQuestions(PreparedFrame):
@@ -231,7 +236,7 @@ class QuantileQuestions(PreparedFrame):
         kind, lattice = rank_lattice(self, name, column, bounds, step)
         question = with_bar(self, QuantileOf(column, levels, lattice, kind, scalar), error_bar)
         text = self._text(**({} if name == "median" else {"q": numbers.levels_typed(levels, scalar)}))
-        frame = self if is_private(bounds) else self._noting(of_rounded(self, question))
+        frame = self if is_private(bounds) else self._noting(of_rounded(self, question, step))
         return frame._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
 
     def _smooth(

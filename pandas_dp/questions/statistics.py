@@ -149,7 +149,7 @@ class StatisticQuestions(QuantileQuestions):
         else:
             kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS, held=True)
         question = with_bar(self, Extreme(column, lattice, kind, largest=name == "max"), error_bar)
-        return self._noting(of_rounded(self, question))._ask(self._text(), question, (column,))
+        return self._noting(of_rounded(self, question, step))._ask(self._text(), question, (column,))
 
     def nunique(self, column: str) -> IntRelease:
         """Count the distinct values of a column; of the unit's own column, the units.

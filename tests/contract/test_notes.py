@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from support.frames import protected
 
+from pandas_dp.aggregates.base import Caution
+
 AT_END = (
     "within 1 % of the {} bound: either values lie at this bound, or beyond it and are clipped, which intervals do not cover, "
     "or the bounds are far too wide"
@@ -86,7 +88,9 @@ def test_others_say_nothing(dp, ask):
 )
 def test_ranks_of_values_between_the_points_say_so(dp, ask, steps):
     note = f"ranks are those of the values rounded to the possible answers, in steps {steps}"
-    assert [said for said in ask(dp).notes if "rounded" in said] == [note]
+    (found,) = (said for said in ask(dp).notes if "rounded" in said)
+    assert found == note
+    assert isinstance(found, Caution) == ("type step" in steps)  # who typed a step knows
 
 
 def test_a_mean_of_no_rows_to_speak_of_is_missing():
