@@ -193,7 +193,7 @@ class KeyCounts(ByClass):
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Positive counts, and what their keys are: (list of int, positions -> list of keys)."""
         codes, count, names = self.classes(view)
-        kept, shares = codes >= 0, view.weights
+        kept, shares = codes >= 0, None if view.weights is None else view.weights.astype(np.float64)
         if unit.column is None:
             parts, shares = codes[kept], None if shares is None else shares[kept]
         else:
@@ -209,6 +209,8 @@ class KeyCounts(ByClass):
         if self.shared:  # exact: floats round roots of integers to 2**40 by less than what tells their floors apart
             of = np.ones(parts.size, dtype=np.int64) if unit.column is None else np.bincount(owner)[owner]
             shares = np.floor(np.sqrt(WHOLE**2 // of)) * (1 if shares is None else shares)
-        counts = np.bincount(parts, shares, minlength=1).astype(np.int64)  # of shares exact below 2**33 units
+        counts = np.bincount(parts, shares, minlength=1).astype(
+            np.int64
+        )  # exact below 2**53 rows, of shares 2**33 units
         found = np.flatnonzero(counts)  # shape (keys that are there,)
         return Exact((counts[found].tolist(), lambda places: names(found[places])))
