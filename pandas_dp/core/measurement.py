@@ -172,7 +172,7 @@ class ByClass:
 
 
 def computed(statistic: Statistic, view: View, unit: PrivacyUnit) -> Exact:
-    """Exact integers of a statistic, part by part where that gives the same ones."""
+    """Exact integers of a statistic, or of what it is made of, part by part where that gives the same ones."""
     if isinstance(view, Batched):
         if isinstance(statistic, AddsUp) and statistic.adds_up(unit):
             return statistic.merge(view.summaries(statistic, unit))

@@ -7,6 +7,7 @@ from typing import Any
 from pandas_dp.core.gate import Request
 from pandas_dp.core.measurement import AddsUp, ByClass, Measurement
 from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockTotals
 from pandas_dp.facts.written import caution
 from pandas_dp.tables.protected import Table
 
@@ -36,6 +37,7 @@ def caution_of(request: Request, table: Table, columns: tuple[str, ...]) -> None
 def by_parts(statistic: Any, unit: PrivacyUnit) -> bool:
     """Whether a statistic, or the one that it is made of, is worked out part by part; see `computed`."""
     made_of = [statistic, *(vars(statistic).values() if hasattr(statistic, "__dict__") else ())]
+    made_of = [BlockTotals(one) if isinstance(one, BlockMeans) else one for one in made_of]
     return any(
         (isinstance(one, AddsUp) and one.adds_up(unit)) or (isinstance(one, ByClass) and unit.column is None)
         for one in made_of

@@ -17,7 +17,7 @@ from support.parquet import write
 import pandas_dp
 from pandas_dp.core.measurement import ByClass, computed
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums, BlockTotals
 from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.engines.pandas import PandasView
@@ -110,13 +110,17 @@ def test_sums_of_blocks_add_up(rows, cuts):
 @pytest.mark.parametrize("unit", [UNIT, PrivacyUnit("uid", 3, 2, 3)])
 def test_blocks_of_workers_follow_from_the_secret_alone(unit):
     frame = pd.DataFrame({"uid": np.arange(300) // 4, "ward": ["A", "B", "C"] * 100, "cost": np.arange(300.0) % 97})
-    means = BlockMeans("cost", COST, WARDS, 20)
+    totals_of = BlockTotals(BlockMeans("cost", COST, WARDS, 20))
 
     def totals(secret: int, number: int) -> Any:
-        return ChunkSummary(means, unit, {}, secret.to_bytes(32)).of(frame, number).tolist()
+        return ChunkSummary(totals_of, unit, {}, secret.to_bytes(32)).of(frame, number).tolist()
 
     assert totals(7, 1) == totals(7, 1)  # a task that is done again
     assert len({str(totals(secret, number)) for secret in range(3) for number in range(3)}) == 9
+
+
+def test_totals_of_blocks_cannot_be_released():
+    assert not hasattr(BlockTotals, "sensitivity")
 
 
 def test_no_question_about_keys_holds_the_rows_of_files(tmp_path, monkeypatch):

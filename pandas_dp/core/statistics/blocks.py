@@ -23,7 +23,7 @@ FAIR_BITS = 4  # random bits beside those of a block's number
 
 
 @dataclass(frozen=True)
-class BlockMeans(AddsUp):
+class BlockMeans:
     """Mean of a column in each of K random blocks of each group (of the whole table without groups), as lattice offsets.
 
     Every row, or every unit where units own several rows, is put into one of K blocks by a random draw of its own; all rows
@@ -57,9 +57,23 @@ class BlockMeans(AddsUp):
             return Sensitivity(l1=sides * half, l2_squared=squared, linf=cells, touched=touched)
         return Sensitivity(l1=touched * cells, l2_squared=touched * cells**2, linf=cells, touched=touched)
 
+    def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
+        """Exact block values, shape (groups, blocks)."""
+        # shape (groups, blocks), of what is no statistic
+        held, sums = computed(BlockTotals(self), view, unit).open().swapaxes(0, 1)  # type: ignore[arg-type]
+        means = (2 * sums + held) // np.maximum(2 * held, 1)  # floor(mean + 1/2), within 0..cells
+        return np.where(held == 0, self.lattice.cells // 2, means).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class BlockTotals(AddsUp):
+    """What block means are made of, part by part. No statistic: it states no sensitivity, so no measurement can release it."""
+
+    of: BlockMeans
+
     def adds_up(self, unit: PrivacyUnit) -> bool:
         """Where each row, or unit, is put into a block by itself."""
-        return not self.equal
+        return not self.of.equal
 
     def merge(self, parts: Iterator[Exact]) -> Exact:
         """See `compute`; Python ints, which have room for all parts."""
@@ -67,33 +81,26 @@ class BlockMeans(AddsUp):
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Rows, and their sum of offsets, in each block of each group: an array of shape (groups, 2, blocks)."""
-        (values, present), blocks, groups = view.column(self.column), self.blocks, _count(self.by)
-        if unit.column is None and not self.equal:
-            codes, parts = uncoded(np.zeros(view.rows, dtype=np.int8), 1) if self.by is None else view.coded(self.by)
+        of, blocks, groups = self.of, self.of.blocks, _count(self.of.by)
+        values, present = view.column(of.column)
+        if unit.column is None and not of.equal:
+            codes, parts = uncoded(np.zeros(view.rows, dtype=np.int8), 1) if of.by is None else view.coded(of.by)
             if parts.size > 4 * groups + MOST_UNLISTED:  # many unlisted categories: no table of all of them by block
                 codes, parts = uncoded(decoded(codes, parts), groups)
         else:
-            rows, cell = _blocks_of_rows(self, view, unit, present_mask(values, present))
+            rows, cell = _blocks_of_rows(of, view, unit, present_mask(values, present))
             values, present, parts = values[rows], None, np.arange(groups)
 
         def place(rows: slice) -> NDArray[np.int64]:
-            if unit.column is not None or self.equal:
+            if unit.column is not None or of.equal:
                 return cell[rows].copy()
-            chosen = places(codes[rows])
-            chosen *= blocks
-            chosen += _random_blocks(chosen.size, blocks, view.fill)
-            return chosen
+            chosen = places(codes[rows]) * blocks
+            return chosen + _random_blocks(chosen.size, blocks, view.fill)
 
-        by_code = sums_by_place(self.lattice, (values, present), place, parts.size * blocks, 1).reshape(2, -1, blocks)
+        by_code = sums_by_place(of.lattice, (values, present), place, parts.size * blocks, 1).reshape(2, -1, blocks)
         totals = np.zeros((groups + 1, 2, blocks), dtype=by_code.dtype)  # the last: in no group
         np.add.at(totals, parts, by_code.swapaxes(0, 1))
         return Exact(totals[:-1])
-
-    def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
-        """Exact block values, shape (groups, blocks)."""
-        held, sums = computed(self, view, unit).open().swapaxes(0, 1)  # shape (groups, blocks)
-        means = (2 * sums + held) // np.maximum(2 * held, 1)  # floor(mean + 1/2), within 0..cells
-        return np.where(held == 0, self.lattice.cells // 2, means).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -229,11 +236,8 @@ class BlockPoints:
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """`Points` of each group or output."""
-        parts = []
-        for row in self.means.values(view, unit):
-            offsets, counts = np.unique(row, return_counts=True)
-            parts.append(Points(offsets, counts.astype(np.int64)))
-        return Exact(parts)
+        found = (np.unique(row, return_counts=True) for row in self.means.values(view, unit))
+        return Exact([Points(offsets, counts.astype(np.int64)) for offsets, counts in found])
 
 
 def _count(by: Partition | None) -> int:

@@ -227,7 +227,7 @@ def test_every_item_has_random_bits_of_its_own(monkeypatch, blocks, count):
     """Each takes bits of a word that no other takes, and its block is the share of the range that they show."""
     drawn = []
 
-    def words(number):
+    def words(number, fill):
         drawn.append(np.random.default_rng(7).integers(0, 2**64 - 1, number, dtype=np.uint64, endpoint=True))
         return drawn[-1]
 
