@@ -50,6 +50,7 @@ QUESTIONS = (
     Question("histogram, 50 float bins", "income", lambda dp: dp.histogram("income", bins=FINE),
         lambda s: pd.cut(s, FINE, right=False).value_counts()),
     Question("histogram, strings", "state", lambda dp: dp.histogram("state", keys=STATES), lambda s: s.value_counts()),
+    Question("number of different strings", "state", lambda dp: dp.nunique("state"), lambda s: s.nunique()),
     Question("median", "income", lambda dp: dp.median("income", bounds=MONEY), lambda s: s.median()),
 )  # fmt: skip
 

@@ -26,12 +26,15 @@ cell of each column, text or a number, then the noisy count where one was drawn.
 Names = Callable[[NDArray[np.intp]], list[Any]]
 """codes of keys -> the keys, as text or plain numbers (of dates and durations their nanoseconds), or lists of them."""
 
+Shown = tuple[str, ...] | None  # columns that a block shows; None: all
+
 
 class View(Protocol):
     """The prepared rows of one table, as raw numbers and codes. Only statistics, inside the gate, look at it."""
 
     rows: int
-    fill: Fill  # the bytes that choose among the rows of a unit, in statistics that add up
+    weights: NDArray[np.int64] | None  # how many rows each one stands for, see `ByClass`; None: itself
+    fill: Fill  # the bytes that choose among the rows of a unit, or blocks, in statistics that add up
 
     def column(self, name: str) -> Raw:
         """Raw numbers of a column and which are present (None: all); dates and durations in nanoseconds."""
@@ -61,11 +64,7 @@ class View(Protocol):
         """Raw numbers of what a row-wise expression makes of each row."""
 
     def block_results(
-        self,
-        function: Callable[[Any], Any],
-        block: NDArray[np.intp],
-        blocks: int,
-        columns: tuple[str, ...] | None = None,
+        self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int, columns: Shown = None
     ) -> list[Any]:
         """What a user's function returns for each block of rows, rebuilt so that a block tells of no other one.
 
@@ -113,7 +112,15 @@ class Statistic(Protocol):
 
 
 class Batched(ABC):
-    """A view whose rows also come in parts, so that not all of them are in memory at once."""
+    """A view whose rows also come in parts, so that not all of them are in memory at once.
+
+    Attributes
+    ----------
+    condense : callable or None
+        Makes a view of one row of each class that a statistic tells apart, with their numbers of rows as `View.weights`.
+    """
+
+    condense: Callable[[ByClass], View] | None = None
 
     @abstractmethod
     def batches(self, unit: str | None) -> Iterator[View]:
@@ -151,10 +158,26 @@ class AddsUp:
         return Exact(total)
 
 
+class ByClass:
+    """A statistic that, where rows are units, asks of a table no more than which classes of rows it has, and their sizes.
+
+    For all rows: one of a class is for it like any other of that class, whatever else they hold. So one row that stands for
+    all of its class, beside their number, gives the very integers that the rows give, in some order of the classes. Of which
+    class a row is follows from its own cells: rows may be condensed part by part, in any order, and what is left of them again.
+    """
+
+    def classes(self, view: View) -> tuple[Any, ...]:
+        """Code of the class of each row, -1 for a row that counts nowhere, shape (rows,), and the number of codes."""
+        raise NotImplementedError
+
+
 def computed(statistic: Statistic, view: View, unit: PrivacyUnit) -> Exact:
-    """Exact integers of a statistic, part by part where that gives the same ones."""
-    if isinstance(view, Batched) and isinstance(statistic, AddsUp) and statistic.adds_up(unit):
-        return statistic.merge(view.summaries(statistic, unit))
+    """Exact integers of a statistic, or of what it is made of, part by part where that gives the same ones."""
+    if isinstance(view, Batched):
+        if isinstance(statistic, AddsUp) and statistic.adds_up(unit):
+            return statistic.merge(view.summaries(statistic, unit))
+        if isinstance(statistic, ByClass) and unit.column is None and view.condense is not None:
+            view = view.condense(statistic)
     return statistic.compute(view, unit)
 
 

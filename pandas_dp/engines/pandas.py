@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Raw, present_mask
-from pandas_dp.core.measurement import Names
+from pandas_dp.core.measurement import Names, Shown
 from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.engines.arrow import rows_at
@@ -159,6 +159,7 @@ class PandasView:
     """
 
     fill: Fill = staticmethod(random_bytes)
+    weights: NDArray[np.int64] | None = None
 
     def __init__(
         self, frame: pd.DataFrame, cache: dict[Any, Any], nulls: Mapping[str, int | float] | None = None
@@ -251,11 +252,7 @@ class PandasView:
         return self._cache[key]  # type: ignore[no-any-return]
 
     def block_results(
-        self,
-        function: Callable[[Any], Any],
-        block: NDArray[np.intp],
-        blocks: int,
-        columns: tuple[str, ...] | None = None,
+        self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int, columns: Shown = None
     ) -> list[Any]:
         """What a function returns for each rebuilt block; None where it raises.
 

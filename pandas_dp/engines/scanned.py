@@ -21,7 +21,7 @@ from pandas_dp.core.measurement import Batched, Exact, Statistic
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.randomness import expanded, random_bytes
 from pandas_dp.engines.arrow import rows_at
-from pandas_dp.engines.encode import ArrowValues, Coded, Numbers, Stored, stored
+from pandas_dp.engines.encode import ArrowValues, Coded, Stored, stored
 from pandas_dp.engines.pandas import PandasView
 
 Read = Callable[[], Iterator[pd.DataFrame]]
@@ -138,17 +138,3 @@ class PartitionedView(ScannedView):
         """One summary, that of all parts; else the one part that is the whole."""
         total = self._add(ChunkSummary(statistic, unit, self._nulls, random_bytes(32)))
         return super().summaries(statistic, unit) if total is None else iter([Exact(total)])
-
-
-def places(column: pd.Series[Any], count: int) -> NDArray[np.int64] | None:
-    """Part where the rows of each unit belong, -1 where the unit is missing, shape (rows,).
-
-    Returns
-    -------
-    ndarray of int64, or None
-        For all rows and processes: two of one dtype whose units `View.units` takes for one have the same place. None for
-        dtypes whose cells other rules of equality than that of numbers and of text decide: objects, categories, decimals.
-    """
-    units = stored(column)
-    same = isinstance(units, Numbers) or (isinstance(units, ArrowValues) and units.kind.name == "key")
-    return buckets(units, count) if same else None

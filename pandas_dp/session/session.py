@@ -42,7 +42,7 @@ from pandas_dp.release.base import Release
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
-from pandas_dp.session import periods, refining
+from pandas_dp.session import gathering, periods, refining
 from pandas_dp.session.alone import opening
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
@@ -307,6 +307,7 @@ class Session:
 
             waits = self._goes_on and not (request.key is None or request.fresh or request.base)
             request = replace(request, told=told, waits=waits)
+        gathering.caution_of(request, table, columns)
         with progress.shown(f"answers {query}"), periods.advised(table):
             given = gate.release(request)
         if request.loss.parts:

@@ -19,12 +19,14 @@ from dask.delayed import Delayed
 
 from pandas_dp.core.gate import guarded
 from pandas_dp.core.interrupts import stop
+from pandas_dp.core.measurement import ByClass
 from pandas_dp.engines.arrow import has_kernel, rows_at
 from pandas_dp.engines.cells import BARE, shallow
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.engines.scanned import ChunkSummary, PartitionedView, places
+from pandas_dp.engines.scanned import ChunkSummary, PartitionedView
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
 from pandas_dp.steps.changes import Step, applied
+from pandas_dp.tables.condensing import Condensing, Rows, places
 from pandas_dp.tables.conforming import declared, fitted, objects
 from pandas_dp.tables.csv_blocks import check_reader
 from pandas_dp.tables.dask_checks import optimized, unchecked
@@ -133,7 +135,15 @@ class Partitions:
         def read() -> Iterator[pd.DataFrame]:
             return iter([pd.concat(alike(gathered(frame, partial(_prepared, prepare, names))), ignore_index=True)])
 
-        return PartitionedView(read, nulls, add)
+        def condense(statistic: ByClass) -> PandasView:
+            if any(places(kept[name], 1) is None for name in names) or not all(map(_moves, kept.dtypes)):
+                return view
+            work = Condensing(statistic, nulls)
+            return work.view(added(frame, partial(_condensed, prepare, names, work), work.total))
+
+        view = PartitionedView(read, nulls, add)
+        view.condense = condense
+        return view
 
     def _reading(self, columns: Iterable[str]) -> tuple[Preparation, dd.DataFrame]:
         """What makes some columns of those that are read, and the frame of these."""
@@ -160,6 +170,11 @@ class Preparation:
 def _summarized(prepare: Preparation, summary: ChunkSummary, rows: Any, number: int) -> Any:
     """What goes to the driver of a partition."""
     return summary.of(prepare(rows), number)
+
+
+def _condensed(prepare: Preparation, columns: list[str], work: Condensing, rows: Any, number: int) -> Rows:
+    """One row of each class of a partition."""
+    return work.of(prepare(rows)[columns])
 
 
 def _prepared(prepare: Preparation, columns: list[str], rows: Any, number: int) -> pd.DataFrame:

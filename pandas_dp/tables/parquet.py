@@ -18,6 +18,7 @@ from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError
 from pandas_dp.facts.progress import tell
 from pandas_dp.steps.changes import Step, applied
+from pandas_dp.tables.condensing import Condensing
 from pandas_dp.tables.pushdown import pushed
 from pandas_dp.tables.readers import Stamp, stamp
 
@@ -189,7 +190,9 @@ class Scan:
 
     def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
         """See `Source`."""
-        return ScannedView(lambda: self.read(columns), nulls, self.passes(columns))
+        view = ScannedView(lambda: self.read(columns), nulls, self.passes(columns))
+        view.condense = lambda statistic: Condensing(statistic, nulls).one_by_one(self.read(columns))
+        return view
 
     def after(self, steps: tuple[Step, ...]) -> Scan:
         """The same rows after more steps."""

@@ -191,7 +191,7 @@ def test_blocks_tell_nothing_of_each_other():
     statistic = module.BlockResults(nosy, Lattice.between(0, 1000, 16), 3)
     original = module._random_blocks
     try:
-        module._random_blocks = lambda count, blocks: np.arange(count) * 5 % 7 % blocks
+        module._random_blocks = lambda count, blocks, fill: np.arange(count) * 5 % 7 % blocks
         one, two = (statistic.values(PandasView(f, {}, {}), PrivacyUnit()) for f in (frame, added))
     finally:
         module._random_blocks = original

@@ -45,7 +45,7 @@ def test_every_statistic_has_an_entry():
 def coupled(monkeypatch):
     monkeypatch.setattr(bounding, "keep_at_most", first_of_each)
     monkeypatch.setattr(blocks, "bound_groups", bounding.bound_groups)
-    monkeypatch.setattr(blocks, "_random_blocks", lambda count, number: np.arange(count) * 7 % 3 % number)
+    monkeypatch.setattr(blocks, "_random_blocks", lambda count, number, fill: np.arange(count) * 7 % 3 % number)
 
 
 def tables(case: Case, unit: PrivacyUnit) -> Iterator[tuple[list[Any], list[Any]]]:

@@ -30,8 +30,9 @@ from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.scores import RowScores
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.engines.scanned import ChunkSummary, PartitionedView, places
+from pandas_dp.engines.scanned import ChunkSummary, PartitionedView
 from pandas_dp.tables import dask_chunks
+from pandas_dp.tables.condensing import places
 
 CUTS = (0, 7, 7, 64, 200)  # the first, the third and the last part are empty
 FAST = [name for name in SAME if name not in ("medians of a function of groups", "function of groups by noisy size")]

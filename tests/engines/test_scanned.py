@@ -34,6 +34,7 @@ from support.questions import ROW_BY_ROW, table
 import pandas_dp
 from pandas_dp.core.measurement import AddsUp, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.statistics.blocks import BlockTotals
 from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
@@ -136,7 +137,7 @@ def test_parts_of_any_sizes_in_any_order_add_up_to_the_whole(relation, nulls, ro
 
 def test_every_additive_statistic_is_among_them():
     classes = {found for found in AddsUp.__subclasses__() if found.__module__.startswith("pandas_dp.")}
-    assert classes - {Distinct, DistinctBy} == {type(statistic) for statistic in ADDITIVE}
+    assert classes - {Distinct, DistinctBy, BlockTotals} == {type(statistic) for statistic in ADDITIVE}
     assert not any(
         s.adds_up(PrivacyUnit()) for s in (Distinct("age"), DistinctBy("age", WARDS))
     )  # only numbers of units do

@@ -86,7 +86,7 @@ def test_an_equal_category_that_another_row_holds_first_does_not_show(cell, equa
 
 def test_one_row_changes_one_block_of_categories(monkeypatch):
     """The whole of it, as a natural function reads codes of a category: 25 of 25 results changed."""
-    monkeypatch.setattr(module, "_random_blocks", lambda count, blocks: np.arange(count) % blocks)
+    monkeypatch.setattr(module, "_random_blocks", lambda count, blocks, fill: np.arange(count) % blocks)
     statistic = BlockResults(lambda d: float((d["code"].astype(str) == "1.0").mean()), Lattice.between(0, 1, 8), 25)
     one, two = (
         statistic.values(PandasView(pd.DataFrame({"code": pd.Categorical(cells)}), {}), PrivacyUnit())

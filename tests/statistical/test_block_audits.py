@@ -182,7 +182,7 @@ def test_blocks_by_order_of_rows(aggregator: str, monkeypatch: pytest.MonkeyPatc
     def ask(dp: Any) -> Any:
         return dp.sample_and_aggregate(top, bounds=BOUNDS, blocks=60, aggregator=aggregator)
 
-    monkeypatch.setattr(blocks, "_random_blocks", lambda count, number: np.arange(count) * number // count)
+    monkeypatch.setattr(blocks, "_random_blocks", lambda count, number, fill: np.arange(count) * number // count)
     broken = audit(*sides(WITHOUT_FIRST, ask, ADD_REMOVE), 1000, 1, ALPHA, batch=True)
     assert broken.violated, str(broken)
 

@@ -201,7 +201,7 @@ def test_blocks_by_order_of_rows(monkeypatch: pytest.MonkeyPatch):
     draws = [lambda side=side: side.draw()[1] for side in sides]
     right = audit(*draws, 1000, 1, ALPHA)
     assert not right.violated, str(right)
-    monkeypatch.setattr(blocks, "_random_blocks", lambda count, number: np.arange(count) * number // count)
+    monkeypatch.setattr(blocks, "_random_blocks", lambda count, number, fill: np.arange(count) * number // count)
     broken = audit(*draws, 1000, 1, ALPHA)
     assert broken.violated, str(broken)
 

@@ -12,7 +12,7 @@ from pandas_dp.core.randomness import random_bytes
 class ArrayView:
     """Columns as lists; None is missing."""
 
-    fill = staticmethod(random_bytes)
+    weights, fill = None, staticmethod(random_bytes)
 
     def __init__(self, columns: dict[str, list]) -> None:
         self.columns = columns

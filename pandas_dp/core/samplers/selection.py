@@ -6,7 +6,6 @@ many candidates are close to the best one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -234,11 +233,8 @@ class _Bounds:
         self._offset = 0 if counts is None else 1022
         # n groups of at most 2**(61 - bits of n): the sum is below 2**62.
         self._last = int(self._levels.min()) + 62 - scores.size.bit_length()
-        self._sums = [int(bound.sum()) for bound in self._chunks()]
+        self._sums = [int(self._chunk(at).sum()) for at in range(0, self._levels.size, CHUNK)]
         self._total = sum(self._sums)
-
-    def _chunks(self) -> Iterator[NDArray[np.int64]]:
-        return (self._chunk(at) for at in range(0, self._levels.size, CHUNK))
 
     def _chunk(self, at: int) -> NDArray[np.int64]:
         """Bounds of the groups from `at`, shape (up to CHUNK,)."""

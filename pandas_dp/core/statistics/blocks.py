@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_groups, owners, random_order
 from pandas_dp.core.lattice import Lattice, present_mask
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import AddsUp, Exact, View, computed
 from pandas_dp.core.partition import Partition, decoded, places, uncoded
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
-from pandas_dp.core.randomness import random_words
+from pandas_dp.core.randomness import Fill, random_words
 from pandas_dp.core.statistics.lattice_counts import Points
 from pandas_dp.core.statistics.sums import sums_by_place
 
@@ -59,29 +59,48 @@ class BlockMeans:
 
     def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
         """Exact block values, shape (groups, blocks)."""
-        (values, present), blocks, groups = view.column(self.column), self.blocks, _count(self.by)
-        if unit.column is None and not self.equal:
-            codes, parts = uncoded(np.zeros(view.rows, dtype=np.int8), 1) if self.by is None else view.coded(self.by)
+        # shape (groups, blocks), of what is no statistic
+        held, sums = computed(BlockTotals(self), view, unit).open().swapaxes(0, 1)  # type: ignore[arg-type]
+        means = (2 * sums + held) // np.maximum(2 * held, 1)  # floor(mean + 1/2), within 0..cells
+        return np.where(held == 0, self.lattice.cells // 2, means).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class BlockTotals(AddsUp):
+    """What block means are made of, part by part. No statistic: it states no sensitivity, so no measurement can release it."""
+
+    of: BlockMeans
+
+    def adds_up(self, unit: PrivacyUnit) -> bool:
+        """Where each row, or unit, is put into a block by itself."""
+        return not self.of.equal
+
+    def merge(self, parts: Iterator[Exact]) -> Exact:
+        """See `compute`; Python ints, which have room for all parts."""
+        return Exact(sum(part.open().astype(object) for part in parts))
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Rows, and their sum of offsets, in each block of each group: an array of shape (groups, 2, blocks)."""
+        of, blocks, groups = self.of, self.of.blocks, _count(self.of.by)
+        values, present = view.column(of.column)
+        if unit.column is None and not of.equal:
+            codes, parts = uncoded(np.zeros(view.rows, dtype=np.int8), 1) if of.by is None else view.coded(of.by)
             if parts.size > 4 * groups + MOST_UNLISTED:  # many unlisted categories: no table of all of them by block
                 codes, parts = uncoded(decoded(codes, parts), groups)
         else:
-            rows, cell = _blocks_of_rows(self, view, unit, present_mask(values, present))
+            rows, cell = _blocks_of_rows(of, view, unit, present_mask(values, present))
             values, present, parts = values[rows], None, np.arange(groups)
 
         def place(rows: slice) -> NDArray[np.int64]:
-            if unit.column is not None or self.equal:
+            if unit.column is not None or of.equal:
                 return cell[rows].copy()
-            chosen = places(codes[rows])
-            chosen *= blocks
-            chosen += _random_blocks(chosen.size, blocks)
-            return chosen
+            chosen = places(codes[rows]) * blocks
+            return chosen + _random_blocks(chosen.size, blocks, view.fill)
 
-        by_code = sums_by_place(self.lattice, (values, present), place, parts.size * blocks, 1).reshape(2, -1, blocks)
+        by_code = sums_by_place(of.lattice, (values, present), place, parts.size * blocks, 1).reshape(2, -1, blocks)
         totals = np.zeros((groups + 1, 2, blocks), dtype=by_code.dtype)  # the last: in no group
         np.add.at(totals, parts, by_code.swapaxes(0, 1))
-        held, sums = totals[:-1, 0], totals[:-1, 1]  # shape (groups, blocks)
-        means = (2 * sums + held) // np.maximum(2 * held, 1)  # floor(mean + 1/2), within 0..cells
-        return np.where(held == 0, self.lattice.cells // 2, means).astype(np.int64)
+        return Exact(totals[:-1])
 
 
 @dataclass(frozen=True)
@@ -217,11 +236,8 @@ class BlockPoints:
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """`Points` of each group or output."""
-        parts = []
-        for row in self.means.values(view, unit):
-            offsets, counts = np.unique(row, return_counts=True)
-            parts.append(Points(offsets, counts.astype(np.int64)))
-        return Exact(parts)
+        found = (np.unique(row, return_counts=True) for row in self.means.values(view, unit))
+        return Exact([Points(offsets, counts.astype(np.int64)) for offsets, counts in found])
 
 
 def _count(by: Partition | None) -> int:
@@ -265,12 +281,13 @@ def _blocks_of_rows(
         counted &= held
     if unit.column is None:
         rows = slice(None) if counted.all() else np.flatnonzero(counted)
-        draw = dealt if of.equal else _random_blocks  # also for rows that do not count
-        return rows, (groups * of.blocks + draw(view.rows, of.blocks))[rows]
+        # also for rows that do not count
+        own = dealt(view.rows, of.blocks) if of.equal else _random_blocks(view.rows, of.blocks, view.fill)
+        return rows, (groups * of.blocks + own)[rows]
     units, count = owners(view, unit)
     rows = np.flatnonzero(counted & (units >= 0))
-    rows = rows[bound_groups(units[rows], count, groups[rows], _count(of.by), _groups(unit))]
-    return rows, groups[rows] * of.blocks + _random_blocks(count, of.blocks)[units[rows]]
+    rows = rows[bound_groups(units[rows], count, groups[rows], _count(of.by), _groups(unit), view.fill)]
+    return rows, groups[rows] * of.blocks + _random_blocks(count, of.blocks, view.fill)[units[rows]]
 
 
 def dealt(rows: int, blocks: int) -> NDArray[np.intp]:
@@ -287,7 +304,7 @@ def dealt(rows: int, blocks: int) -> NDArray[np.intp]:
     return random_order(rows) % blocks
 
 
-def _random_blocks(count: int, blocks: int) -> NDArray[np.intp]:
+def _random_blocks(count: int, blocks: int, fill: Fill) -> NDArray[np.intp]:
     """A block 0..blocks-1 for each item, drawn without looking at any value.
 
     Each item has random bits of its own, four more than a block's number takes: the sizes of blocks then differ in expectation
@@ -296,7 +313,7 @@ def _random_blocks(count: int, blocks: int) -> NDArray[np.intp]:
     """
     bits = FAIR_BITS + (blocks - 1).bit_length()
     each = 64 // bits  # items of a word
-    block = random_words(-(-count // each)) >> np.arange(0, each * bits, bits, dtype=np.uint64)[:, np.newaxis]
+    block = random_words(-(-count // each), fill) >> np.arange(0, each * bits, bits, dtype=np.uint64)[:, np.newaxis]
     block &= (1 << bits) - 1  # shape (each, words)
     block *= blocks
     block >>= bits

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core import bounding
 from pandas_dp.core.bounding import bound_parts
-from pandas_dp.core.measurement import AddsUp, Exact, View
+from pandas_dp.core.measurement import AddsUp, ByClass, Exact, Names, View
 from pandas_dp.core.partition import Partition, code_counts
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
@@ -128,7 +128,7 @@ class KeySensitivity(Sensitivity):
 
 
 @dataclass(frozen=True)
-class KeyCounts:
+class KeyCounts(ByClass):
     """Number of rows, or of units, of every key of some columns that has any: a key is a combination of their cells.
 
     Parameters
@@ -184,13 +184,18 @@ class KeyCounts:
             contents = tuple(((n, most), (i - n, 1)) for i, n in heavy.items())
         return KeySensitivity(sides * l1, sides * squared, most, touched=sides * keys, contents=contents)
 
+    def classes(self, view: View) -> tuple[NDArray[np.int64], int, Names]:
+        """Combinations, of rows that count, and what they stand for."""
+        codes, count, names = view.combinations(self.columns)
+        present = None if self.counted is None else view.present(self.counted)
+        return (codes if present is None else np.where(present, codes, -1)), count, names
+
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Positive counts, and what their keys are: (list of int, positions -> list of keys)."""
-        codes, count, names = view.combinations(self.columns)
-        present, shares = None if self.counted is None else view.present(self.counted), None
-        kept = codes >= 0 if present is None else (codes >= 0) & present
+        codes, count, names = self.classes(view)
+        kept, shares = codes >= 0, None if view.weights is None else view.weights.astype(np.float64)
         if unit.column is None:
-            parts = codes[kept]
+            parts, shares = codes[kept], None if shares is None else shares[kept]
         else:
             units, owners = bounding.owners(view, unit)
             rows = np.flatnonzero(kept & (units >= 0))
@@ -203,7 +208,9 @@ class KeyCounts:
                 parts = parts[bounding.bound_parts(owner, owners, parts.astype(np.intp), count, unit)]
         if self.shared:  # exact: floats round roots of integers to 2**40 by less than what tells their floors apart
             of = np.ones(parts.size, dtype=np.int64) if unit.column is None else np.bincount(owner)[owner]
-            shares = np.floor(np.sqrt(WHOLE**2 // of))
-        counts = np.bincount(parts, shares, minlength=1).astype(np.int64)  # of shares exact below 2**33 units
+            shares = np.floor(np.sqrt(WHOLE**2 // of)) * (1 if shares is None else shares)
+        counts = np.bincount(parts, shares, minlength=1).astype(
+            np.int64
+        )  # exact below 2**53 rows, of shares 2**33 units
         found = np.flatnonzero(counts)  # shape (keys that are there,)
         return Exact((counts[found].tolist(), lambda places: names(found[places])))

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core import bounding
-from pandas_dp.core.measurement import AddsUp, Exact, View
+from pandas_dp.core.measurement import AddsUp, ByClass, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import RowCounts, rows_in_parts
 
 
 @dataclass(frozen=True)
-class Distinct(AddsUp):
+class Distinct(AddsUp, ByClass):
     """Number of distinct values; missing ones are none, and cells that cannot be hashed are none.
 
     Notes
@@ -26,7 +26,7 @@ class Distinct(AddsUp):
     larger by 0 to s. Replace-one:
     with U the union of the others, |U + A'| - |U + A| lies between -s and s. One row a unit: s = 1. Where the column is the
     unit's own, a unit holds one value, so s = 1 and nothing is drawn: the number of units. That alone adds up over parts of
-    whole units: any other value may be held in several.
+    whole units: any other value may be held in several. Where each row is a unit, one row of a value is as good as all of it.
     """
 
     column: str
@@ -40,16 +40,20 @@ class Distinct(AddsUp):
         most = self._most(unit)
         return Sensitivity(l1=most, l2_squared=most**2, linf=most)
 
+    def classes(self, view: View) -> tuple[NDArray[np.int64], int]:
+        """Values."""
+        return view.units(self.column)
+
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """The exact number: a list of one int."""
-        codes, count = view.units(self.column)
+        codes, count = self.classes(view)
         if unit.column is None or unit.column == self.column:
-            return Exact([_held(codes[codes >= 0])])
+            return Exact([count])
         units, owners = bounding.owners(view, unit)
         kept = (codes >= 0) & (units >= 0)
         pairs = bounding.different(units[kept] * count + codes[kept])  # shape (pairs of a unit and a value,)
         pairs = pairs[bounding.keep_at_most(pairs // max(count, 1), owners, self._most(unit))]
-        return Exact([_held(pairs % max(count, 1))])
+        return Exact([int(np.count_nonzero(np.bincount(pairs % max(count, 1))))])
 
     def _most(self, unit: PrivacyUnit) -> int:
         return 1 if unit.column in (None, self.column) else min(unit.rows, unit.groups)
@@ -85,8 +89,3 @@ class DistinctBy(AddsUp):
         parts, positions = rows_in_parts(view, unit, self.by, codes >= 0)
         pairs = bounding.different(parts * count + (codes if positions is None else codes[positions]))
         return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count).tolist())
-
-
-def _held(codes: NDArray[np.int64]) -> int:
-    """How many different codes there are."""
-    return int(np.count_nonzero(np.bincount(codes)))

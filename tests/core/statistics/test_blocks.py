@@ -14,6 +14,7 @@ from support.block_facts import CELLS, facts, frame
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.randomness import random_bytes
 from pandas_dp.core.statistics import blocks as module
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums, BlockVotes
 from pandas_dp.engines import pandas as engine
@@ -43,7 +44,7 @@ KEYS = (3, 0, 1, 2, 4)  # 5 and 6 count nowhere
 @pytest.fixture(autouse=True)
 def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The random blocks of shared rows, and of shared units, are the same in both tables."""
-    monkeypatch.setattr(module, "_random_blocks", lambda count, blocks: np.arange(count) * 5 % 7 % blocks)
+    monkeypatch.setattr(module, "_random_blocks", lambda count, blocks, fill: np.arange(count) * 5 % 7 % blocks)
 
 
 def pair(others, one, two, relation):
@@ -211,7 +212,7 @@ def changed_blocks(relation: NeighboringRelation = NeighboringRelation.ADD_REMOV
 
 def test_twin_blocks_by_row_order_is_caught(monkeypatch: pytest.MonkeyPatch):
     assert changed_blocks() == 1
-    monkeypatch.setattr(module, "_random_blocks", lambda count, blocks: np.arange(count) * blocks // count)
+    monkeypatch.setattr(module, "_random_blocks", lambda count, blocks, fill: np.arange(count) * blocks // count)
     assert changed_blocks() > 1
 
 
@@ -226,12 +227,12 @@ def test_every_item_has_random_bits_of_its_own(monkeypatch, blocks, count):
     """Each takes bits of a word that no other takes, and its block is the share of the range that they show."""
     drawn = []
 
-    def words(number):
+    def words(number, fill):
         drawn.append(np.random.default_rng(7).integers(0, 2**64 - 1, number, dtype=np.uint64, endpoint=True))
         return drawn[-1]
 
     monkeypatch.setattr(module, "random_words", words)
-    found = RANDOM_BLOCKS(count, blocks)
+    found = RANDOM_BLOCKS(count, blocks, random_bytes)
     bits = module.FAIR_BITS + (blocks - 1).bit_length()
     each = 64 // bits
     fields = [word >> bits * i & (1 << bits) - 1 for i in range(each) for word in drawn[0].tolist()]

@@ -42,7 +42,7 @@ FUNCTIONS = [(number, 1), (vector, OUTPUTS)]
 @pytest.fixture(autouse=True)
 def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shared rows have the same random blocks in both tables, and shared units, which also keep the same groups."""
-    monkeypatch.setattr(module, "_random_blocks", lambda count, blocks: np.arange(count) * 5 % 7 % blocks)
+    monkeypatch.setattr(module, "_random_blocks", lambda count, blocks, fill: np.arange(count) * 5 % 7 % blocks)
     monkeypatch.setattr(bounding, "keep_at_most", first_of_each)
 
 

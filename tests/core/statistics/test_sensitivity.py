@@ -41,7 +41,7 @@ UNITS = st.lists(ROWS, max_size=6)
 def coupled(monkeypatch):
     monkeypatch.setattr(bounding, "keep_at_most", first_of_each)
     # a unit's block depends on the unit alone: unit codes are the same in both tables (an emptied unit keeps a null row)
-    monkeypatch.setattr(blocks_module, "_random_blocks", lambda count, blocks: np.arange(count) * 7 % 3 % blocks)
+    monkeypatch.setattr(blocks_module, "_random_blocks", lambda count, blocks, fill: np.arange(count) * 7 % 3 % blocks)
 
 
 def statistics(lattice: Lattice):
