@@ -169,8 +169,8 @@ def test_trusted_rooms_stay_small():
     trusted = [p for m, p in MODULES.items() if room(m) in {"core", "engines"}]
     # 4,500 were planned: key selection, products, combinations, odd cells of Arrow, scans, partitions, kernels that pass once
     # over each chunk, cells that are safe to hash, one file that holds every charge, counts around drawn quantiles, and centred
-    # sums need the rest; 155 more the sums of each period, their seals, and owners that are pairs of a unit and a period; 18 more
-    # the cap on all periods of a unit together, and a delta that comes after the first answers about periods
+    # sums need the rest; 155 more the sums of each period, their seals, and owners that are pairs of a unit and a period; 18
+    # more the cap on all periods of a unit together, and a delta that comes after the first answers about periods
     assert sum(map(code_lines, trusted)) <= 5948
     for path in MODULES.values():
         assert code_lines(path) <= 250, path
