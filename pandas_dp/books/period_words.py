@@ -18,7 +18,7 @@ from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.argument_help import uncopied
 from pandas_dp.facts.numbers import positive_int, three_digits
-from pandas_dp.facts.periods import EXAMPLES, Periods
+from pandas_dp.facts.periods import Periods
 from pandas_dp.release.text import COUNTED
 
 LEAST_BOUND = Fraction(1, 10)  # a delta from which on nothing is promised
@@ -65,8 +65,10 @@ class PeriodLeft(Odometer):
         less, _, counted = least.partition(COUNTED)
         text = f"{new.partition(COUNTED)[0]} in each {unit.period}" + " set aside" * state.part
         if state.periods:
-            example = EXAMPLES[Periods.from_text(unit.periods or "").period]
-            text += " and" * state.part + f" not asked yet, {less} in the one that spent most: left.period({example!r})"
+            poorest = [period for period, sums in state.periods.items() if sums == state.plain]  # in every currency
+            named = Periods.from_text(unit.periods or "").name(poorest[0]) if poorest else ""
+            named = f" ({'such as ' * (len(poorest) > 1)}{named})" if poorest else ""
+            text += " and" * state.part + f" not asked yet, {less} in the one that spent most{named}"
         text += of_lifetime(lifetime, state, unit) + (f"{COUNTED}{counted}" if counted else "")
         made = cls(text, least.epsilon, least.delta, least.guarantee)
         made._left, made._state, made._unit = left, state, unit

@@ -143,7 +143,7 @@ def _in_order(
             written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
             return told(
                 f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
-                f"{error.fits}. {f'{error.where}. ' if error.where else ''}{written}"
+                f"{error.fits}. {f'{error.where}. ' if session.unit.period else ''}{written}"
                 f"{f'. {lost}' if (lost := _lost(session)) else ''}",
                 DRY,
             )

@@ -170,10 +170,8 @@ def charge_all(connection: sqlite3.Connection, budget: int, held: str, after: Ca
     ------
     LedgerError
     """
-    states = read(connection, budget, held)
-    return rewrite(
-        connection, budget, held, after(State.from_text(held)), states, {j: after(s) for j, s in states.items()}
-    )
+    states, start = read(connection, budget, held), after(State.from_text(held))
+    return rewrite(connection, budget, held, start, states, {j: after(s) for j, s in states.items()})
 
 
 def rewrite(connection: sqlite3.Connection, budget: int, held: str, start: State, old: States, new: States) -> str:

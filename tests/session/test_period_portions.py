@@ -7,6 +7,7 @@ from fractions import Fraction as F
 import pandas as pd
 import pytest
 
+import pandas_dp
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError
@@ -115,3 +116,26 @@ def test_whole_and_part_together_reach_the_total_of_a_day_and_of_three(monkeypat
     for days, total in (((MON,), 1), ((MON, TUE, WED), 3)):
         together = zip(without, laws(table(*((day, 9) for day in days for _ in range(4))), str(total)), strict=True)
         assert sum(sum(map(abs, map(int.__sub__, one, two))) / F(scale) for (one, scale), (two, _) in together) == total
+
+
+def test_parts_of_files_and_of_dask_are_read_for_their_days_alone(tmp_path, monkeypatch):
+    dataframe = pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pandas_dp.dask")
+    table().to_parquet(tmp_path / "visits.parquet")
+    drawn, draw = [], DiscreteLaplace.draw
+
+    def noting(self, exact, *rest):
+        drawn.append(list(exact.open()))
+        return draw(self, exact, *rest)
+
+    monkeypatch.setattr(DiscreteLaplace, "draw", noting)
+    lazy = dataframe.from_pandas(table(), npartitions=2)
+    for name, frame in (("scan", pandas_dp.scan_parquet(tmp_path / "visits.parquet")), ("dask", lazy)):
+        protect(frame, name)
+        team = frame.dp.period(MON, TUE).dp.allot("team", epsilon=0.5)
+        drawn.clear()
+        team.dp(epsilon=0.25).count()
+        team.dp.period(TUE, THU).dp(epsilon=0.25).count()
+        assert drawn == [[10], [5]]
+        with pytest.raises(ArgumentValueError, match="no day is left"):
+            team.dp.period(WED).dp(epsilon=0.1).count()
