@@ -271,6 +271,8 @@ def _frequency(name: str, value: Any) -> pd.Timedelta:
     try:
         with contextlib.suppress(ValueError):  # a duration, as one is written down
             value = pd.tseries.frequencies.to_offset(value) if isinstance(value, str) else value
+        # of pandas 3.0 a day is no duration
+        value = pd.Timedelta(days=value.n) if isinstance(value, pd.offsets.Day) else value
         step: Any = pd.Timedelta(value).as_unit("ns")
     except (ValueError, TypeError, OverflowError):
         step = pd.NaT

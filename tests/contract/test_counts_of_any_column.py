@@ -22,6 +22,12 @@ def arrow(cells: list[object], held: pa.DataType) -> pd.Series:
     return pd.Series([cell if has else None for cell, has in zip(cells, HELD, strict=True)], dtype=pd.ArrowDtype(held))
 
 
+# an old version of Arrow has no narrow decimals, and takes what is missing in runs and in unions for cells
+NEWER = (
+    [pa.run_end_encoded(pa.int32(), pa.int64()), pa.dense_union([pa.field("a", pa.int64())]), pa.decimal32(5, -30)]
+    if hasattr(pa, "decimal32")
+    else []
+)
 COLUMNS = {
     "struct": lambda: arrow([{"a": i} for i in range(N)], pa.struct([("a", pa.int64())])),
     "list": lambda: arrow([[i] for i in range(N)], pa.list_(pa.int64())),
@@ -39,11 +45,7 @@ COLUMNS = {
         f"no {held}": lambda held=held: pd.Series(pd.array(pa.nulls(N, held), dtype=pd.ArrowDtype(held)))
         for held in (
             *(pa.null(), pa.binary_view(), pa.list_view(pa.int8()), pa.struct([]), pa.month_day_nano_interval()),
-            *(
-                pa.run_end_encoded(pa.int32(), pa.int64()),
-                pa.dense_union([pa.field("a", pa.int64())]),
-                pa.decimal32(5, -30),
-            ),
+            *NEWER,
             *(pa.dictionary(pa.int8(), pa.string_view()), pa.dictionary(pa.int8(), pa.list_(pa.int8())), pa.uuid()),
         )
     },

@@ -40,6 +40,7 @@ def test_a_decimal_of_extreme_scale_is_refused_whoever_is_left(age, scale):
     assert df.dp.session.spent == "epsilon=0"
 
 
+@pytest.mark.skipif(not hasattr(pa, "decimal32"), reason="an old version of Arrow has no narrow decimals")
 def test_digits_beyond_what_a_narrow_decimal_says_are_numbers():
     bits = pa.array([2**31 - 1, 5], pa.int32()).buffers()[1]
     column = pa.Array.from_buffers(pa.decimal32(5, 0), 2, [None, bits])

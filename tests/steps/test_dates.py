@@ -132,3 +132,10 @@ def test_ratios_of_durations_are_those_of_pandas():
             assert found.dropna().tolist() == wanted.dropna().astype(found.dtype).tolist()
     nothing = Operation("-", (Column("bed"), Column("bed")))
     assert Operation("//", (Column("stay"), nothing)).evaluate(frame).isna().all()
+
+
+@pytest.mark.parametrize(("step", "hours"), [("D", 24), ("2D", 48), ("h", 1), (pd.Timedelta("1D"), 24)], ids=str)
+def test_days_are_a_step_of_one_length(step, hours):
+    """Pandas 3.0 makes no duration of its own days."""
+    same = [parse_expression(lambda d, one=one: d.x.dt.floor(one), ["x"]) for one in (step, pd.Timedelta(hours=hours))]
+    assert repr(same[0]) == repr(same[1])

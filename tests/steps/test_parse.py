@@ -264,6 +264,7 @@ def test_precedence_is_that_of_pandas_query(text):
         ("when.dt > 3", r"such as when\.dt\.year"),
         ("when.dt.year.mean() > 3", "as in x - 40"),
         ("when.dt.floor('MS') > 3", "of a month take"),
+        ("when.dt.floor('W') > 3", "of a month take"),
         (lambda d: d.x.astype("category"), "can be keys as they are"),
         (lambda d: d.x.astype("datetime64[ns]"), r"x\.str\.to_datetime"),
         (lambda d: d.x.astype({"x": int}), "astype takes 'float64'"),

@@ -400,7 +400,7 @@ BERLIN_DAY = 15_706 * 86_400
 
 
 def decimals(width: int, scale: int) -> Column:
-    kind = {32: pa.decimal32, 64: pa.decimal64, 128: pa.decimal128, 256: pa.decimal256}[width]
+    kind = getattr(pa, f"decimal{width}")
     most = {32: 9, 64: 18, 128: 38, 256: 76}[width]
     extremes = [2 ** (width - 1) - 1, -(2 ** (width - 1)), None, 0, 10**most - 1, -1]
     return Column(of_bits(kind(most, scale)), [3, 7], extremes)
@@ -528,7 +528,8 @@ def columns() -> dict[str, Column]:
         found[f"time[{unit}]"] = Column(of_bits(time), [0, 1], [SMALLEST, LARGEST, None] if narrow else COUNTS)
     for kind in (pa.string(), pa.large_string()):
         found[f"{kind} by bytes"] = Column(of_bytes(kind), text, BYTES)
-    for width, most in ((32, 9), (64, 18), (128, 38), (256, 76)):
+    widths = {32: 9, 64: 18, 128: 38, 256: 76}
+    for width, most in ((w, most) for w, most in widths.items() if hasattr(pa, f"decimal{w}")):  # old Arrow lacks two
         for scale in (2, most, -most - 1) if width < 128 else (-most, most, most + 1):
             found[f"decimal{width} of scale {scale}"] = decimals(width, scale)
     listed = {
