@@ -139,3 +139,23 @@ def test_no_question_about_keys_holds_the_rows_of_files(tmp_path, monkeypatch):
     assert scan.dp(epsilon=10**5).nunique("cost").value == 7
     means = scan.dp(epsilon=10**5).groupby_mean_sa("ward", "cost", keys=["A", "B"], bounds=(0, 6), blocks=10).value
     assert means.between(2, 4).all()
+
+
+def test_no_question_about_keys_brings_partitions_here(monkeypatch):
+    dask, dd = pytest.importorskip("dask"), pytest.importorskip("dask.dataframe")
+    import pandas_dp.dask  # noqa: F401 - for the accessor
+    from pandas_dp.tables import dask_chunks
+
+    def refuse(*given: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(dask_chunks, "gathered", refuse)
+    frame = pd.DataFrame({"ward": pd.Series(["A", "B", "C", "A"] * 250, dtype="str"), "cost": np.arange(1000) % 7})
+    with dask.config.set(scheduler="sync"):
+        held = dd.from_pandas(frame, npartitions=5)
+        held.dp.protect(10**6, 0.5, name="keys of partitions")
+        dp = held.dp(epsilon=10**5, delta=1e-6)
+        assert dp.value_counts("ward").value.to_dict() == {"A": 500, "B": 250, "C": 250}
+        assert held.dp(epsilon=10**5).nunique("cost").value == 7
+        means = held.dp(epsilon=10**5).groupby_mean_sa("ward", "cost", keys=["A", "B"], bounds=(0, 6), blocks=10).value
+        assert means.between(2, 4).all()
