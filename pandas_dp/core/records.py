@@ -269,8 +269,7 @@ def verify(connection: sqlite3.Connection, pages: bool = True) -> None:
 
     Without `pages` charges alone are looked at, which can be whole where an index or a stored answer is not.
     """
-    sound = not pages or connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
-    if not sound or not is_own(connection):
+    if (pages and connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",)) or not is_own(connection):
         raise LedgerError(DAMAGED)
     entries = 0
     for row in rows(connection):
