@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 from pandas_dp.books.budget_words import is_over, of_lifetime, refusal
 from pandas_dp.core.budget import Charge, State
@@ -26,7 +27,7 @@ MOST_DIGITS = 400  # of either, a delta of the smallest float included
 
 @dataclass(frozen=True)
 class Most(State):
-    """Sums that those of no period exceed, and these: what they admit fits in every period.
+    """The sums of the period that has spent most, of which all else is told, and those of all.
 
     `person` is what a unit in all of them has spent of its lifetime, where there is a cap. A part of a budget has the periods
     alone in which it was set aside.
@@ -43,50 +44,57 @@ class Most(State):
         """These sums alone."""
         return State(self.epsilon, self.unbounded, self.renyi, self.delta, self.planned)
 
+    def asked(self, charge: Charge) -> dict[int, State]:
+        """The sums of each period that a charge names."""
+        first, last = charge.periods or (0, -1)
+        return {period: self.periods.get(period, self.start) for period in range(first, last + 1)}
+
     @classmethod
-    def of(cls, start: State, periods: Mapping[int, State], widest: int, person: Fraction = Fraction(0)) -> Most:
-        """Of the sums that a new period starts with and those of the others."""
-        states = [start, *periods.values()]
-        longest = max(len(state.planned) for state in states)
-        planned = [state.planned or (0,) * longest for state in states]
-        return cls(
-            max(state.epsilon for state in states),
-            any(state.unbounded for state in states),
-            max(state.renyi for state in states),
-            max(state.delta for state in states),
-            tuple(map(max, zip(*planned, strict=True))),
-            start,
-            periods,
-            widest,
-            person,
-        )
+    def of(
+        cls, rule: Filter, start: State, periods: Mapping[int, State], widest: int, person: Fraction = Fraction(0)
+    ) -> Most:
+        """Of the sums that a new period starts with and those of the others; a filter says which of them spent most."""
+        worst = max({start, *periods.values()}, key=lambda sums: _cost(rule, sums))
+        told = worst.epsilon, worst.unbounded, worst.renyi, worst.delta, worst.planned
+        return cls(*told, start, periods, widest, person)
+
+
+def _cost(rule: Filter, sums: State) -> tuple[Any, ...]:
+    """By which sums are compared: what they prove, and of equal epsilons what they leave."""
+    epsilon, delta = proved(rule, sums)
+    return epsilon is None, epsilon or 0, delta, sums.unbounded, sums.renyi, sums.epsilon
 
 
 def state_of(ledger: Ledger, name: str, periods: tuple[int, int] | None = None) -> State:
-    """What is spent of a budget; of one with periods sums that those of none exceed, of some or of all."""
+    """What is spent of a budget; of one with periods the sums of that which spent most, of some or of all."""
     terms = ledger.budget(name)
     if terms is None or terms[1].periods is None:
         return ledger.state(name)
     start, states, sums = ledger.periods(name)
     first, last = periods or (-math.inf, math.inf)
     asked = {period: spent for period, spent in states.items() if first <= period <= last}
-    return replace(Most.of(start, asked, sums.widest, sums.person), part=PART in name)
+    return replace(Most.of(ledger.rule(name), start, asked, sums.widest, sums.person), part=PART in name)
 
 
 def paid(rule: Filter, state: State, charge: Charge) -> State | None:
     """The sums after a charge, in thought; None where the budget, or the lifetime of one for each period, cannot pay it."""
-    made = rule.admit(state, charge)
-    if made is None or not isinstance(state, Most):
-        return made
-    person = capped(rule.budget.lifetime, state.start, state.person, charge)
-    told = made.epsilon, made.unbounded, made.renyi, made.delta, made.planned
-    return None if person is None else Most(*told, state.start, state.periods, state.widest, person, state.part)
+    if not isinstance(state, Most):
+        return rule.admit(state, charge)
+    person, asked = capped(rule.budget.lifetime, state.start, state.person, charge), state.asked(charge)
+    after = {sums: rule.admit(sums, charge) for sums in asked.values()}
+    made = {period: then for period, sums in asked.items() if (then := after[sums]) is not None}
+    if person is None or len(made) < len(asked):
+        return None
+    told = Most.of(rule, state.start, {**state.periods, **made}, state.widest, person)
+    return replace(told, part=state.part)
 
 
 def refused(rule: Filter, state: State, asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
     """The error for a charge that `paid` says is not."""
-    if rule.admit(state, charge) is None or not isinstance(state, Most):
-        return refusal(rule, state, asked, charge)
+    every = state.asked(charge).values() if isinstance(state, Most) else [state]
+    poor = next((sums for sums in every if rule.admit(sums, charge) is None), None)
+    if poor is not None or not isinstance(state, Most):
+        return refusal(rule, state if poor is None else poor, asked, charge)
     person = replace(state.start, epsilon=state.person, unbounded=state.start != State.zero())
     return of_lifetime(rule, person, asked, charge, unit)
 

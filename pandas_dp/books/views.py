@@ -261,7 +261,7 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
             charge = rule.charge(PrivacyLoss.pure(charge.epsilon))
         if charge.periods is not None:
             start = spread(states, start, charge, partial(charged_state, rule))
-            state = Most.of(start, states, 1)
+            state = Most.of(rule, start, dict(states), 1)
         else:
             state = charged_state(rule, state, charge)
         if number % every == 0 or number == len(charged):

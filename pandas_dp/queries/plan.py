@@ -307,7 +307,7 @@ def _check_paid(queries: Sequence[Query], frame: pd.DataFrame) -> None:
             if after is None:
                 raise refusal(rule, state, preview.price, preview.charge)
             states[period] = after
-        whole = Most.of(start, {}, 1, person)
+        whole = Most.of(rule, start, {}, 1, person)
         if (made := paid(rule, whole, preview.charge)) is None:
             raise refused(rule, whole, preview.price, preview.charge, session.unit)
         person = getattr(made, "person", person)

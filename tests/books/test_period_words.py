@@ -24,7 +24,7 @@ PURE, HYBRID = Budget.of(1), Budget.of(1, F("1e-6"))
 def asked(budget, *prices, widest=1):
     rule = filter_for(budget)
     states = {day: State.zero().plus(rule.charge(PrivacyLoss.pure(F(price)))) for day, price in enumerate(prices)}
-    return rule, Most.of(State.zero(), states, widest)
+    return rule, Most.of(rule, State.zero(), states, widest)
 
 
 def test_of_pure_noise_the_nights_add_up():
@@ -71,7 +71,7 @@ def test_rows_without_a_unit_are_in_one_day_alone():
 def test_charges_that_name_no_day_leave_no_bound_for_a_person():
     rule, state = asked(PURE, "0.5")
     told = odometer.spent(
-        rule, Most.of(State.zero().plus(rule.charge(PrivacyLoss.pure(F("0.1")))), state.periods, 1), UNIT
+        rule, Most.of(rule, State.zero().plus(rule.charge(PrivacyLoss.pure(F("0.1")))), state.periods, 1), UNIT
     )
     assert math.isinf(told.epsilon)
     assert "as answers that name none count in each" in told
@@ -88,7 +88,7 @@ def test_the_promise_for_several_days_says_what_ends_it():
     assert period_words.promise(HYBRID, UNIT, 7, wide).startswith("epsilon=7, delta=0.0006")
     rule, pure = asked(PURE, "1")
     assert period_words.promise(PURE, UNIT, 7, pure) == "epsilon=7"
-    put_on_record = Most.of(State.zero().plus(rule.charge(PrivacyLoss.pure(F(1)))), pure.periods, 1)
+    put_on_record = Most.of(rule, State.zero().plus(rule.charge(PrivacyLoss.pure(F(1)))), pure.periods, 1)
     assert period_words.promise(PURE, UNIT, 7, put_on_record) == "nothing, as answers that name none count in each"
 
 
@@ -151,3 +151,18 @@ def test_the_line_that_goes_on_has_the_periods():
     with pytest.raises(Exception, match="period='D', time='at'"):
         frame.copy(deep=False).dp(epsilon=1).count()
     session.close()
+
+
+def test_days_that_spent_most_in_different_currencies_are_no_day_that_spent_both():
+    """One day has spent the whole epsilon, another a little of Gaussian noise: neither is above its total."""
+    frame, session = nights("two currencies", many=1, delta=1e-6)
+    frame.dp.period("2026-11-24").dp(rho=0.001).count()
+    assert "above the total" not in session.spent
+    assert "no finite epsilon" not in session.spent
+    assert math.isfinite(session.spent.epsilon)
+    assert session.left.epsilon == 0
+    assert "Nothing is promised" not in session.report()
+    ahead = frame.dp.period("2026-11-24").dp.preview(epsilon=0.25).count()
+    assert ahead.refusal is None
+    frame.dp.period("2026-11-24").dp(epsilon=0.25).count()
+    frame.dp.period("2026-11-25").dp(epsilon=1).count()
