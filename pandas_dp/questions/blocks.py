@@ -186,6 +186,7 @@ class BlockQuestions(PreparedFrame):
         One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. Blocks
         are of equal size under replace_one with rows=True, one row per unit and no filter; else each unit is drawn by itself.
         What else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
+        Of files and of Dask DataFrames the columns come to this process, all rows at once: a warning says so before the charge.
         With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
         epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
         epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon / 2 (exponential
