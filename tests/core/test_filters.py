@@ -246,7 +246,9 @@ def test_deltas_come_out_of_the_reserved_part_alone():
     error = budget_words.refusal(rule, state, "epsilon=0.1, delta=5e-8", charge)
     assert error.currency == "delta"
     assert error.fits.startswith("epsilon=2.8 would fit in a query that needs no delta; of the delta reserved")
-    assert error.fits.endswith(" 0 is left; raise it on record: df.dp.session.extend(to_delta=1.5e-6, reason='to find keys')")
+    assert error.fits.endswith(
+        " 0 is left; raise it on record: df.dp.session.extend(to_delta=1.5e-6, reason='to find keys')"
+    )
     spend(rule, state, pure("2.8"))
 
 
