@@ -82,7 +82,7 @@ def drawn(way: str) -> dict[str, Any] | None:
     kept: list[Any] = []
 
     def draw(request: gate.Request) -> gate.Given:
-        answer, transcript = gate._answer(request)
+        answer, transcript = gate._answer(request, 0)
         kept.append(json.loads(json.dumps(transcript)))
         return gate.Given(answer, 1, True)
 
