@@ -54,7 +54,7 @@ def dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64]
         offsets = lattice.offsets(values)
         used = np.zeros(lattice.cells + 1, dtype=bool)
         used[offsets] = True
-        ranks = np.cumsum(used, dtype=np.min_scalar_type(-values.size))  # narrow: four times as long as the column
+        ranks = np.cumsum(used, dtype=np.min_scalar_type(~values.size))  # narrow: four times as long as the column
         codes, count = ranks.take(offsets).astype(np.int64) - 1, int(ranks[-1])
     else:
         codes, distinct = pd.factorize(values)

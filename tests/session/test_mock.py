@@ -93,7 +93,7 @@ ANSWERS = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_every_answer_is_marked(name):
     answer = ANSWERS[name](mock({name: SCHEMA[name] for name in ("age", "sex", "day")}))
-    assert repr(answer).rstrip().endswith(NOTE)
+    assert f"\n  {NOTE}" in repr(answer)
     assert NOTE in answer.notes
     assert NOTE in json.loads(answer.to_json())["notes"]
     assert NOTE in answer._repr_html_()
