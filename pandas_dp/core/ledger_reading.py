@@ -200,8 +200,7 @@ def waiting(connection: sqlite3.Connection, row: Row, key: str, charge: Charge) 
     query = "SELECT sequence, digest FROM entries JOIN results USING (budget, sequence) WHERE budget = ? AND key = ?"
     asked = row.id, records.fingerprint(records.encode(key)), charge.to_text(), records.WAITS
     for sequence, written in connection.execute(f"{query} AND charge = ? AND result = ?", asked).fetchall():
-        if written == records.digest("results", row.id, sequence, records.WAITS) and not records.restored(
-            connection, row
-        ):
+        intact = written == records.digest("results", row.id, sequence, records.WAITS)
+        if intact and not records.restored(connection, row):
             return sequence  # type: ignore[no-any-return]
     return None
