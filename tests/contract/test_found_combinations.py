@@ -137,7 +137,7 @@ def odd_columns() -> pd.DataFrame:
             "floats": [0.5, -0.0, 2.5] * 40,
             "categories": pd.Categorical([1, 2, None] * 40),
             "durations": pd.to_timedelta([1, 2] * 60, unit="h"),
-            "large": np.array([2**64 - 1, 1] * 60, dtype="uint64"),
+            "large": pd.array([2**64 - 1, 1] * 60, dtype="UInt64"),
         }
     )
 
