@@ -212,10 +212,13 @@ def append(
     charge: Charge | None = None,
     key: str | None = None,
 ) -> int:
-    """Append an entry and write the row, its new sums included; return the sequence number."""
+    """Append an entry and write the row, its new sums included; return the sequence number.
+
+    Random digits behind the second, which nobody is shown, tell it from the entry that a copy of the file gets in this second.
+    """
     entry = (
         row.last + 1,
-        datetime.now(UTC).isoformat(timespec="seconds"),
+        datetime.now(UTC).replace(microsecond=uuid.uuid4().int % 10**6).isoformat(timespec="microseconds"),
         kind,
         plain(query),
         plain(price),
