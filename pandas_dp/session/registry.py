@@ -39,7 +39,7 @@ from pandas_dp.tables.protected import DERIVED, Table
 
 _sessions: dict[str, Session] = {}  # by id
 _named: dict[tuple[Ledger, str], Session] = {}  # those of them that were opened last, by the name of their budget
-# ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
+# ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or that took its place
 _ended: dict[str, str] = {}
 _lines: dict[str, str] = {}  # of those that are closed, the lines that protect on their terms again
 _ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
@@ -125,7 +125,7 @@ def marked(frame: pd.DataFrame) -> Session | None:
         mark = _ended[mark]
         session = _sessions.get(mark)
     while session is not None and session._closed:
-        session = session._whole
+        session = session._whole or session._successor
     return None if session is None or session._implicit else session
 
 
@@ -141,7 +141,8 @@ def enter(session: Session) -> Session:
         while closed:
             known = closed.pop()
             if _forget(known):
-                _ended[known.id] = "" if known._whole is None else known._whole.id
+                heir = known._whole or known._successor
+                _ended[known.id] = "" if heir is None else heir.id
                 _lines[known.id] = known._terms()
         _sessions[session.id] = _named[session._ledger, session.name] = session
         _ever[:] = _ever or [session.id]
@@ -203,7 +204,8 @@ def _marked_refusal(frame: pd.DataFrame) -> PandasDPError | None:
     """What is said of a frame whose session is closed or of another process, and of a scan that nothing may be asked of."""
     mark = _id(frame)
     if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        line = _lines[mark] if mark in _ended else _sessions[mark]._terms()
+        heir = marked(frame) or _sessions.get(mark)
+        line = _lines[mark] if heir is None else heir._terms()
         return NoSessionError(f"the session of this frame is closed; protect it again: {line}")
     if mark and mark not in _sessions:
         return UnknownSessionError(
