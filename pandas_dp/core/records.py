@@ -216,9 +216,11 @@ def append(
 
     Random digits behind the second, which nobody is shown, tell it from the entry that a copy of the file gets in this second.
     """
+    # of SQLite, which is seeded anew where a fork opens the file, so that a charge needs no generator of the system
+    digits = connection.execute("SELECT abs(random() % 1000000)").fetchone()[0]
     entry = (
         row.last + 1,
-        datetime.now(UTC).replace(microsecond=uuid.uuid4().int % 10**6).isoformat(timespec="microseconds"),
+        datetime.now(UTC).replace(microsecond=digits).isoformat(timespec="microseconds"),
         kind,
         plain(query),
         plain(price),
