@@ -218,15 +218,9 @@ def append(
     """
     # of SQLite, which is seeded anew where a fork opens the file, so that a charge needs no generator of the system
     digits = connection.execute("SELECT abs(random() % 1000000)").fetchone()[0]
-    entry = (
-        row.last + 1,
-        datetime.now(UTC).replace(microsecond=digits).isoformat(timespec="microseconds"),
-        kind,
-        plain(query),
-        plain(price),
-        None if charge is None else charge.to_text(),
-        None if key is None else fingerprint(encode(key)),
-    )
+    when = datetime.now(UTC).replace(microsecond=digits).isoformat(timespec="microseconds")
+    said = kind, plain(query), plain(price), None if charge is None else charge.to_text()
+    entry = (row.last + 1, when, *said, None if key is None else fingerprint(encode(key)))
     row = row._replace(last=row.last + 1, head=_seal((row.head, *entry)))
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.id, *entry, row.head))
     connection.execute(

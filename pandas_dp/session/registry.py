@@ -30,7 +30,7 @@ from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
 from pandas_dp.session import alone
-from pandas_dp.session.advice import MOST_LINES, ledgers_beside, on_record
+from pandas_dp.session.advice import MOST_LINES, ledgers_beside, on_record, unasked
 from pandas_dp.session.alone import opening
 from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames
@@ -149,6 +149,25 @@ def enter(session: Session) -> Session:
     return session
 
 
+def leave(left: Session, session: Session) -> None:
+    """Close a session on which nothing was asked, and leave to another one what pandas made of its frame.
+
+    A question of another thread, which may have come between the look and this, finds the mark after its charge and is not
+    answered, or was charged before the mark and is found here.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    left._closed = True
+    if not unasked(left):
+        left._closed = False
+        raise ArgumentValueError(f"another thread asked the budget at this moment; to continue it: {left._terms()}")
+    frames.hand_on(left, session)
+    left._successor = session
+    left.close()
+
+
 def throwaway(session: Session) -> None:
     """Close a session on made-up data and forget it, with its parts: thousands of them shall leave nothing behind."""
     parts = list(session._parts)
@@ -204,8 +223,7 @@ def _marked_refusal(frame: pd.DataFrame) -> PandasDPError | None:
     """What is said of a frame whose session is closed or of another process, and of a scan that nothing may be asked of."""
     mark = _id(frame)
     if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        heir = marked(frame) or _sessions.get(mark)
-        line = _lines[mark] if heir is None else heir._terms()
+        line = heir._terms() if (heir := marked(frame) or _sessions.get(mark)) else _lines[mark]
         return NoSessionError(f"the session of this frame is closed; protect it again: {line}")
     if mark and mark not in _sessions:
         return UnknownSessionError(

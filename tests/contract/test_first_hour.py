@@ -16,7 +16,7 @@ import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, StreamClosedError
 from pandas_dp.__main__ import main
 from pandas_dp.core import gate
-from pandas_dp.session import advice
+from pandas_dp.session import registry
 
 LINE = re.compile(r"df\.dp(?:\.\w+)*\((?:[^()]|\([^()]*\))*\)(?:\.\w+\((?:[^()]|\([^()]*\))*\))*")
 
@@ -133,12 +133,23 @@ def test_a_question_of_another_thread_is_not_answered_beside_the_budget_that_too
 def test_a_budget_that_another_thread_asks_while_it_makes_room_stays(monkeypatch):
     df = people()
     first = df.dp.protect(epsilon=3, name=fresh())
-    looks = iter([True, True, False])  # the last: after the mark that its questions heed
-    monkeypatch.setattr(advice, "unasked", lambda session: next(looks))
+    monkeypatch.setattr(
+        registry, "unasked", lambda session: False
+    )  # this look comes after the mark that questions heed
     with pytest.raises(ArgumentValueError, match="another thread asked the budget"):
         df.dp.protect(epsilon=3, name=fresh())
     assert df.dp.session is first
     assert df.dp(epsilon=1).count().spent == "epsilon=1"
+
+
+def test_a_budget_that_has_a_public_number_of_rows_keeps_its_table():
+    """A preview shows the number, and the terms that took their place hid it."""
+    df = people()
+    session = df.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=fresh())
+    assert "exact" in str(pandas_dp.query(epsilon=1).count().preview(df))
+    with pytest.raises(ArgumentValueError, match="already spends from the budget"):
+        df.dp.protect(epsilon=3, name=fresh())
+    assert df.dp.session is session
 
 
 def test_another_whole_table_on_the_budget_keeps_it():
