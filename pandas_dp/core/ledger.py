@@ -337,11 +337,7 @@ class Ledger(Readable):
 
     def _append(self, name: str, write: Callable[[sqlite3.Connection, Row], int]) -> None:
         """Let `write` append an entry to the row of a budget, durably."""
-
-        def work(connection: sqlite3.Connection) -> int:
-            return write(connection, self._row(connection, name))
-
-        self._saw(name, self._store.transact(DURABLE, work))
+        self._saw(name, self._store.transact(DURABLE, lambda found: write(found, self._row(found, name))))
 
     def _saw(self, name: str, sequence: int) -> int:
         name = records.plain(name)

@@ -132,8 +132,9 @@ class Readable:
 
     def entries(self, name: str) -> list[LedgerEntry]:
         """Return the whole record of a budget, oldest first."""
+        # digits behind the second are random, see `records.append`
         columns = (
-            "sequence, time, kind, query, price, charge, result IS NOT NULL FROM entries "
+            "sequence, substr(time, 1, 19) || '+00:00', kind, query, price, charge, result IS NOT NULL FROM entries "
             "LEFT JOIN results USING (budget, sequence)"
         )
         try:

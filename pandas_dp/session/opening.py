@@ -161,7 +161,7 @@ def _content(
 def _taken_on(frame: pd.DataFrame, session: Session, lineage: str, reason: str | None, content: Content) -> bool:
     """Let a session answer for a frame, with what is to be said of it on record; see `SessionTables`."""
     if (left := _unasked(frame, session)) is not None:
-        left.close()
+        registry.leave(left, session)
     registry.carry(session, mark_of(frame))
     if content.rows is True:
         _counted[session._ledger.path, session.name] = session.unit
@@ -173,11 +173,15 @@ def _taken_on(frame: pd.DataFrame, session: Session, lineage: str, reason: str |
 
 
 def _unasked(frame: pd.DataFrame, session: Session | None) -> Session | None:
-    """The session in memory that an object leaves for this one: nothing was asked on it, and it has no other table."""
+    """The session in memory that an object leaves for this one: nothing was asked on it, and it has no other table.
+
+    Nor was the number of its rows said to be public: previews showed it, and no other terms may hide it.
+    """
     known = frames.lookup(frame)
     if known is None or (other := known.session) is session or other._implicit or other._whole is not None:
         return None
-    left = other._ledger.path is None and frames.is_only(other, frame) and advice.unasked(other)
+    counted = (other._ledger.path, other.name) in _counted
+    left = other._ledger.path is None and not counted and frames.is_only(other, frame) and advice.unasked(other)
     return other if left else None
 
 

@@ -30,7 +30,7 @@ from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
 from pandas_dp.session import alone
-from pandas_dp.session.advice import MOST_LINES, ledgers_beside, on_record
+from pandas_dp.session.advice import MOST_LINES, ledgers_beside, on_record, unasked
 from pandas_dp.session.alone import opening
 from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames
@@ -39,7 +39,7 @@ from pandas_dp.tables.protected import DERIVED, Table
 
 _sessions: dict[str, Session] = {}  # by id
 _named: dict[tuple[Ledger, str], Session] = {}  # those of them that were opened last, by the name of their budget
-# ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
+# ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or that took its place
 _ended: dict[str, str] = {}
 _lines: dict[str, str] = {}  # of those that are closed, the lines that protect on their terms again
 _ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
@@ -125,7 +125,7 @@ def marked(frame: pd.DataFrame) -> Session | None:
         mark = _ended[mark]
         session = _sessions.get(mark)
     while session is not None and session._closed:
-        session = session._whole
+        session = session._whole or session._successor
     return None if session is None or session._implicit else session
 
 
@@ -141,11 +141,31 @@ def enter(session: Session) -> Session:
         while closed:
             known = closed.pop()
             if _forget(known):
-                _ended[known.id] = "" if known._whole is None else known._whole.id
+                heir = known._whole or known._successor
+                _ended[known.id] = "" if heir is None else heir.id
                 _lines[known.id] = known._terms()
         _sessions[session.id] = _named[session._ledger, session.name] = session
         _ever[:] = _ever or [session.id]
     return session
+
+
+def leave(left: Session, session: Session) -> None:
+    """Close a session on which nothing was asked, and leave to another one what pandas made of its frame.
+
+    A question of another thread, which may have come between the look and this, finds the mark after its charge and is not
+    answered, or was charged before the mark and is found here.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    left._closed = True
+    if not unasked(left):
+        left._closed = False
+        raise ArgumentValueError(f"another thread asked the budget at this moment; to continue it: {left._terms()}")
+    frames.hand_on(left, session)
+    left._successor = session
+    left.close()
 
 
 def throwaway(session: Session) -> None:
@@ -203,7 +223,7 @@ def _marked_refusal(frame: pd.DataFrame) -> PandasDPError | None:
     """What is said of a frame whose session is closed or of another process, and of a scan that nothing may be asked of."""
     mark = _id(frame)
     if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        line = _lines[mark] if mark in _ended else _sessions[mark]._terms()
+        line = heir._terms() if (heir := marked(frame) or _sessions.get(mark)) else _lines[mark]
         return NoSessionError(f"the session of this frame is closed; protect it again: {line}")
     if mark and mark not in _sessions:
         return UnknownSessionError(

@@ -99,7 +99,8 @@ class Session:
     ) -> None:
         self.id = f"dp:{uuid.uuid4()}"
         self.name, self.unit, self._implicit = name, unit, implicit
-        self._successor: Session | None = None  # of an implicit one: that which its answers were charged to first
+        # of an implicit one: that which its answers were charged to first; of one that made room: that which took its place
+        self._successor: Session | None = None
         self._doubted = False  # an implicit one on whose frame a protect(...) was refused
         self._ledger, self._whole = ledger, whole  # the session that paid for this one, where it is a part
         if implicit or (whole is not None and whole.id in implicits):
@@ -310,6 +311,8 @@ class Session:
         gathering.caution_of(request, table, columns)
         with progress.shown(f"answers {query}"), periods.advised(table):
             given = gate.release(request)
+        if self._closed:  # by another thread meanwhile, which may have given the table another budget
+            raise NoSessionError(f"this session is closed; protect the frame again: {self._terms()}")
         if request.loss.parts:
             self._typical = request.price, request.loss
         content = refining.content_of(self._drawn, given, table)

@@ -52,6 +52,8 @@ class Stream:
         request = table.request(query, table.source.columns, fresh=False)
         self._inner = gate.OpenRecipe(request)
         session._streams.add(self._inner)
+        if session._closed:  # by another thread meanwhile, which did not find the stream
+            self._inner.close()
 
     @property
     def left(self) -> str:

@@ -154,6 +154,11 @@ def is_only(session: Session, frame: pd.DataFrame) -> bool:
     )
 
 
+def hand_on(left: Session, session: Session) -> None:
+    """Leave the files of a session to the one that takes its place."""
+    _read.setdefault(session, set()).update(_read.pop(left, ()))
+
+
 def forget_session(session: Session) -> None:
     """Drop every table of a session."""
     _read.pop(session, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import threading
 from decimal import Decimal
 
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 from support.frames import fresh, people, protected
 
 import pandas_dp
-from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, StreamClosedError
 from pandas_dp.__main__ import main
+from pandas_dp.core import gate
+from pandas_dp.session import registry
 
 LINE = re.compile(r"df\.dp(?:\.\w+)*\((?:[^()]|\([^()]*\))*\)(?:\.\w+\((?:[^()]|\([^()]*\))*\))*")
 
@@ -72,6 +75,81 @@ def test_a_budget_that_has_more_to_lose_stays(how, tmp_path):
     assert df.dp.session is session
     assert not session._closed
     del held
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("made", [lambda d: d.copy(), lambda d: d[d.age > 40], lambda d: d.dp.query("age > 40")])
+def test_what_pandas_made_of_a_table_goes_with_it_to_the_budget_that_takes_its_place(made, times):
+    """It bore the mark of a session that was let go in silence, and got a budget of its own beside that of its people."""
+    df = people()
+    df.dp.protect(epsilon=3, name=fresh())
+    other = made(df)
+    for _ in range(times):
+        session = df.dp.protect(epsilon=3, name=fresh())
+    df.dp(epsilon=3).count()
+    with pytest.raises(ArgumentValueError, match=f"made from a table of the budget {session.name!r}"):
+        other.dp.protect(epsilon=3, name=fresh())
+    with pytest.raises(NoSessionError, match=f"protect it again: .*{session.name!r}"):
+        other.dp(epsilon=1).count()
+    other.dp.protect(epsilon=3, name=session.name)  # joins it, and is said to be made of its rows
+    assert other.dp.session is session
+    session.close()
+    assert df.copy().dp.protect(epsilon=3, name=fresh()).left == "epsilon=3"  # as whatever its owner closed
+
+
+def test_files_of_a_budget_that_makes_room_stay_behind_the_one_that_takes_its_place(tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path in paths:
+        people().to_parquet(path)
+    gone, df = map(pandas_dp.read_parquet, paths)
+    df.dp.protect(session=gone.dp.protect(epsilon=3, name=fresh()))
+    del gone
+    df.dp.protect(epsilon=3, name=fresh())
+    with pytest.raises(ArgumentValueError, match="already spends from the budget"):
+        pandas_dp.read_parquet(paths[0]).dp.protect(epsilon=3, name=fresh())
+
+
+@pytest.mark.parametrize("asked", [lambda d: d.count(), lambda d: d.above_threshold(5).ask("age > 0")])
+def test_a_question_of_another_thread_is_not_answered_beside_the_budget_that_took_the_place_of_its_own(
+    asked, monkeypatch
+):
+    """It had found its session open, waited at the door, and was answered while the table had another budget already."""
+    df, release = people(), gate._reserve
+    first = df.dp.protect(epsilon=3, name=fresh())
+
+    def meanwhile(*request):
+        monkeypatch.undo()
+        thread = threading.Thread(target=lambda: df.dp.protect(epsilon=3, name=fresh()))
+        thread.start()
+        thread.join()
+        return release(*request)
+
+    monkeypatch.setattr(gate, "_reserve", meanwhile)
+    with pytest.raises((NoSessionError, StreamClosedError), match="closed"):
+        asked(df.dp(epsilon=3))
+    assert df.dp.session is not first
+
+
+def test_a_budget_that_another_thread_asks_while_it_makes_room_stays(monkeypatch):
+    df = people()
+    first = df.dp.protect(epsilon=3, name=fresh())
+    monkeypatch.setattr(
+        registry, "unasked", lambda session: False
+    )  # this look comes after the mark that questions heed
+    with pytest.raises(ArgumentValueError, match="another thread asked the budget"):
+        df.dp.protect(epsilon=3, name=fresh())
+    assert df.dp.session is first
+    assert df.dp(epsilon=1).count().spent == "epsilon=1"
+
+
+def test_a_budget_that_has_a_public_number_of_rows_keeps_its_table():
+    """A preview shows the number, and the terms that took their place hid it."""
+    df = people()
+    session = df.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=fresh())
+    assert "exact" in str(pandas_dp.query(epsilon=1).count().preview(df))
+    with pytest.raises(ArgumentValueError, match="already spends from the budget"):
+        df.dp.protect(epsilon=3, name=fresh())
+    assert df.dp.session is session
 
 
 def test_another_whole_table_on_the_budget_keeps_it():

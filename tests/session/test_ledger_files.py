@@ -483,6 +483,26 @@ def test_two_copies_that_are_open_at_one_time_do_not_both_go_on(path, tmp_path):
         ledger.close()
 
 
+def test_two_copies_that_do_the_same_in_one_second_do_not_both_go_on(path, tmp_path):
+    """Their entries had the same digests, as two jobs of one version make them, and both spent the whole budget."""
+    ledgers = open_ledger(path), open_ledger(shutil.copy(path, tmp_path / "copy.dpledger"))
+    for ledger in ledgers:
+        ledger.open("data", ONE, UNIT)
+    told = []
+    for _ in range(3):  # two of them at least lie within one second
+        for ledger in ledgers:
+            try:
+                ask(ledger, "0.1")
+            except LedgerError as error:
+                told.append(str(error))
+    assert len(told) >= 3
+    assert all("two copies were used" in text for text in told)
+    for ledger in ledgers:
+        assert all(entry.time.microsecond == 0 for entry in ledger.entries("data"))
+        ledger.verify()
+        ledger.close()
+
+
 def test_a_copy_that_is_behind_is_refused_at_its_next_charge(path, tmp_path):
     copy = shutil.copy(path, tmp_path / "copy.dpledger")
     ledger, behind = open_ledger(path), open_ledger(copy)
