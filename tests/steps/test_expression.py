@@ -173,7 +173,7 @@ def test_constants_of_equal_meaning_are_equal():
 
 
 @pytest.mark.parametrize(
-    "missing", [None, NAN, np.float32(NAN), Decimal("NaN"), Decimal("sNaN"), pd.NA, pd.NaT, np.datetime64("NaT")]
+    "missing", [None, NAN, np.float32(NAN), Decimal("NaN"), Decimal("sNaN"), pd.NA, pd.NaT, np.datetime64("NaT", "ns")]
 )
 def test_a_missing_value_is_no_constant(missing):
     with pytest.raises(ArgumentValueError, match="isna"):
