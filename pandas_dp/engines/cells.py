@@ -104,17 +104,26 @@ def shallow(cell: Any, copied: bool = False) -> bool:
     return False
 
 
+class _Writer(pickle.Pickler):
+    def persistent_id(self: Any, one: Any) -> Any:  # a method: Python 3.13.0 lets an object have none of its own
+        return id(self.held.setdefault(id(one), one)) if issubclass(type(one), SHARED) else None
+
+
+class _Reader(pickle.Unpickler):
+    def persistent_load(self: Any, place: int) -> Any:
+        return self.held[place]
+
+
 def copied(cell: Any) -> Any:
     """A copy of a cell and of all that is within it but `SHARED`, where `copy.deepcopy` leaves texts to both.
 
     What is shared is handed over, so that cells of classes are copied, too, that no name leads to.
     """
-    held: dict[int, Any] = {}
-    writer: Any = pickle.Pickler(buffer := io.BytesIO(), pickle.HIGHEST_PROTOCOL)
-    writer.persistent_id = lambda one: id(held.setdefault(id(one), one)) if issubclass(type(one), SHARED) else None
+    writer: Any = _Writer(buffer := io.BytesIO(), pickle.HIGHEST_PROTOCOL)
+    writer.held = {}
     writer.dump(cell)
-    reader: Any = pickle.Unpickler(io.BytesIO(buffer.getvalue()))  # noqa: S301 - of what was written in the line before
-    reader.persistent_load = held.__getitem__
+    reader: Any = _Reader(io.BytesIO(buffer.getvalue()))
+    reader.held = writer.held
     return reader.load()
 
 
@@ -200,12 +209,10 @@ def _formed(cell: Any) -> Any:
         return cell
     if kind is tuple:
         return tuple(map(_formed, cell))
-    if kind not in BUILTIN:
-        return Own(cell)
-    try:
-        return BUILTIN[kind](cell)
-    except Exception:  # noqa: BLE001 - beyond the dates that pandas has, in a time zone of one's own
-        return Own(cell)
+    if kind in BUILTIN:
+        with suppress(Exception):  # beyond the dates that pandas has, in a time zone of one's own
+            return BUILTIN[kind](cell)
+    return Own(cell)
 
 
 DEEPEST_TUPLE = 20  # of tuples within tuples

@@ -255,8 +255,7 @@ class Coded:
     def of_objects(cls, cells: NDArray[np.object_]) -> Coded:
         """Codes of arbitrary cells, equal where they are one object, or Python finds them equal."""
         if plain_text(cells):
-            codes, values = _factorized(cells)
-            return cls(codes, values)
+            return cls(*_factorized(cells))
         # by identity first: one whose own __hash__ or __eq__ is erratic stays one unit in all its rows
         owner, objects = pd.factorize(np.fromiter(map(id, cells), np.uintp, cells.size))  # shape (rows,)
         one = np.empty(objects.size, dtype=np.intp)  # a row of each object

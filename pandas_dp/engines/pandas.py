@@ -108,11 +108,7 @@ def _of_objects(column: Coded) -> Found:
     codes, cells = pd.factorize(plain)  # shape (cells + 1,), shape (keys,)
     # the last is that of rows without a cell
     codes = codes[:-1] if column.cells is not None else codes.take(np.maximum(column.codes, -1), mode="wrap")
-
-    def names(wanted: Places) -> list[Any]:
-        return cells[wanted].tolist()  # type: ignore[no-any-return]
-
-    return codes.astype(np.int64), len(cells), names
+    return codes.astype(np.int64), len(cells), lambda wanted: cells[wanted].tolist()
 
 
 def _rows(codes: NDArray[np.int64], count: int) -> Places:

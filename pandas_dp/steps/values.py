@@ -23,6 +23,7 @@ from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import legible
+from pandas_dp.steps.arrow_nulls import nulls_in
 from pandas_dp.steps.bare import bare
 from pandas_dp.steps.decimals import read_decimals, write_decimals
 
@@ -253,10 +254,9 @@ def _is_missing(cell: Any) -> bool:
 def _read_arrow(column: pd.Series[Any], held: Any) -> Values:
     array: Any = column.array
     cells = array.__arrow_array__()
-    # Of a dictionary that lists a null, column.isna() says what that null is by whether another cell is missing.
-    missing: Mask = np.asarray(cells.is_null().to_numpy(), dtype=bool)
     if pa.types.is_dictionary(held) and kind_or_none(column.dtype) is not None:  # a dictionary is storage only
         return read_column(column.astype(pd.ArrowDtype(held.value_type)))
+    missing: Mask = np.concatenate([np.zeros(0, dtype=bool), *map(nulls_in, cells.chunks)])
     if pa.types.is_string(held) or pa.types.is_large_string(held):
         return Values(Kind.TEXT, array, missing, nulls=Nulls.NA)
     if pa.types.is_decimal(held) and kind_or_none(column.dtype) is not None:

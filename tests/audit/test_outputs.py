@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.auditor import structure
+from support.unitless import NO_DATE
 
 from pandas_dp.audit.outputs import FEATURES, Raised, Seen, encode, observe, output_of, shown
 from pandas_dp.audit.search import weigh
@@ -36,7 +37,7 @@ def numbers(*outputs: Any) -> list[list[float]]:
         (None, []),
         (pd.NA, []),
         (pd.NaT, []),
-        (np.datetime64("NaT"), []),
+        (NO_DATE, []),
         ([1, (2, {"a": 3})], [1, 2, 3]),
         (pd.Timestamp("1970-01-01 00:00:01.000000002"), [1, 2]),
         (dt.date(1970, 1, 2), [86400, 0]),

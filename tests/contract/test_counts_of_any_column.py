@@ -22,12 +22,11 @@ def arrow(cells: list[object], held: pa.DataType) -> pd.Series:
     return pd.Series([cell if has else None for cell, has in zip(cells, HELD, strict=True)], dtype=pd.ArrowDtype(held))
 
 
-# an old version of Arrow has no narrow decimals, and takes what is missing in runs and in unions for cells
-NEWER = (
-    [pa.run_end_encoded(pa.int32(), pa.int64()), pa.dense_union([pa.field("a", pa.int64())]), pa.decimal32(5, -30)]
-    if hasattr(pa, "decimal32")
-    else []
-)
+ENDS = pa.array(np.arange(1, N + 1), pa.int32())  # of runs of one
+NUMBERS = [i if has else None for i, has in enumerate(HELD)]
+PLACES = pa.array(np.where(HELD, 0, 1), pa.int8())
+# an old version of Arrow has no narrow decimals
+NEWER = [pa.decimal32(5, -30)] if hasattr(pa, "decimal32") else []
 COLUMNS = {
     "struct": lambda: arrow([{"a": i} for i in range(N)], pa.struct([("a", pa.int64())])),
     "list": lambda: arrow([[i] for i in range(N)], pa.list_(pa.int64())),
@@ -41,15 +40,37 @@ COLUMNS = {
         pd.ArrowDtype(pa.time64("ns"))
     ),
     "bytes": lambda: arrow([b"\xff"] * N, pa.binary()),
+    # these keep no nulls of their own
+    "runs": lambda: of(pa.RunEndEncodedArray.from_arrays(ENDS, pa.array(NUMBERS))),
+    "sparse union": lambda: of(pa.UnionArray.from_sparse(PLACES, [pa.array(NUMBERS), pa.nulls(N, pa.string())])),
+    "dense union": lambda: of(pa.UnionArray.from_dense(PLACES, ENDS, [pa.array([0, *NUMBERS]), pa.nulls(N + 1)])),
+    "runs of unions": lambda: of(
+        pa.RunEndEncodedArray.from_arrays(ENDS, pa.UnionArray.from_sparse(PLACES, [pa.array(NUMBERS), pa.nulls(N)]))
+    ),
+    "union of runs and dictionaries": lambda: of(
+        pa.UnionArray.from_sparse(
+            PLACES,
+            [
+                pa.RunEndEncodedArray.from_arrays(ENDS, pa.array(NUMBERS)),
+                pa.DictionaryArray.from_arrays(PLACES, pa.array(["a", None])),
+            ],
+        )
+    ),
+    "dictionary of lists": lambda: of(pa.DictionaryArray.from_arrays(PLACES, pa.array([[1], None]))),
     **{
         f"no {held}": lambda held=held: pd.Series(pd.array(pa.nulls(N, held), dtype=pd.ArrowDtype(held)))
         for held in (
             *(pa.null(), pa.binary_view(), pa.list_view(pa.int8()), pa.struct([]), pa.month_day_nano_interval()),
-            *NEWER,
+            *(pa.run_end_encoded(pa.int32(), pa.int64()), pa.dense_union([pa.field("a", pa.int64())]), *NEWER),
             *(pa.dictionary(pa.int8(), pa.string_view()), pa.dictionary(pa.int8(), pa.list_(pa.int8())), pa.uuid()),
         )
     },
 }
+
+
+def of(cells: pa.Array) -> pd.Series:
+    """In two chunks, the second of which does not start at the first row of its array."""
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([cells.slice(0, 25), cells.slice(25)])))
 
 
 def broken() -> pa.Array:

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.frames import fresh
+from support.unitless import FIVE
 
 import pandas_dp.dask  # noqa: F401 - gives Dask DataFrames their accessor
 from pandas_dp.engines.cells import canonical
@@ -357,7 +358,7 @@ class Raising(dt.tzinfo):
 @pytest.mark.parametrize(
     ("cells", "odd"),
     [
-        (["a"] * 5, np.timedelta64(5)),
+        (["a"] * 5, FIVE),
         (["a"] * 5, dt.datetime(2020, 1, 1, tzinfo=Raising())),
         ([dt.date(2020, 1, 1)] * 5, np.datetime64("2020-01-01")),
         ([5] * 5, np.timedelta64(5, "s")),

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
+from support.unitless import NO_DATE, NO_DURATION
 
 from pandas_dp import local
 from pandas_dp.core.privacy import PrivacyUnit
@@ -70,7 +71,7 @@ def test_equal_numbers_are_one_unit_in_whatever_class(longer):
 def test_what_has_no_counterpart_stays_what_it_is():
     far, missing = (
         np.datetime64("1000000-01-01"),
-        [np.datetime64("NaT"), np.float32("nan"), np.timedelta64("NaT"), None],
+        [NO_DATE, np.float32("nan"), NO_DURATION, None],
     )
     deep: tuple[Any, ...] = ()
     for _ in range(40):

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from support.columns import view
 from support.frames import protected, refused
+from support.unitless import NO_DURATION, ONE
 
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.aggregates.key_selections import listed_half_the_time
@@ -103,8 +104,8 @@ CELLS = {
     "no time": (pd.NaT, None),
     "one day": (np.timedelta64(1, "D"), None),
     "one nanosecond": (np.timedelta64(1, "ns"), None),
-    "one of no unit": (np.timedelta64(1), None),
-    "no duration": (np.timedelta64("NaT"), None),
+    "one of no unit": (ONE, None),
+    "no duration": (NO_DURATION, None),
     "a day": (date(2013, 1, 31), None),
     "a decimal": (Decimal(1), None),
     "bytes": (b"a", None),

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.unitless import NO_DATE
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import expression as expression_module
@@ -173,7 +174,7 @@ def test_constants_of_equal_meaning_are_equal():
 
 
 @pytest.mark.parametrize(
-    "missing", [None, NAN, np.float32(NAN), Decimal("NaN"), Decimal("sNaN"), pd.NA, pd.NaT, np.datetime64("NaT")]
+    "missing", [None, NAN, np.float32(NAN), Decimal("NaN"), Decimal("sNaN"), pd.NA, pd.NaT, NO_DATE]
 )
 def test_a_missing_value_is_no_constant(missing):
     with pytest.raises(ArgumentValueError, match="isna"):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from support.unitless import FIVE, NO_DATE, NO_DURATION
 
 ERRORS = (ValueError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, RecursionError, StopIteration)
 DUNDERS = ("eq", "ne", "hash", "float", "int", "index", "bool", "len", "iter", "str", "repr", "lt", "array", "deepcopy")
@@ -170,10 +171,10 @@ def odd_objects() -> dict[str, Any]:
         "far date": np.datetime64("1000000-01-01"),
         "day": np.datetime64("2013-01-01"),
         "attoseconds": np.datetime64(1, "as"),
-        "not a time": np.datetime64("NaT"),
-        "bare duration": np.timedelta64(5),
+        "not a time": NO_DATE,
+        "bare duration": FIVE,
         "year of months": np.timedelta64(1, "Y"),
-        "not a duration": np.timedelta64("NaT"),
+        "not a duration": NO_DURATION,
         "record": np.array([(1, deep_tuple())], dtype=[("n", "i8"), ("o", "O")])[0],
         "first date": dt.datetime.min.replace(tzinfo=dt.timezone(dt.timedelta(hours=14))),
         "last date": dt.date.max,

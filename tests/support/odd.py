@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from support.unitless import NO_DATE, NO_DURATION
 
 import pandas_dp
 
@@ -77,7 +78,7 @@ ODD: dict[str, Any] = {
     "scalar array": np.array(3),
     "numpy int": np.int8(3),
     "numpy text": np.str_("cost"),
-    "numpy nat": np.datetime64("NaT"),
+    "numpy nat": NO_DATE,
     "series": pd.Series([1, 2]),
     "index": pd.Index(["a"]),
     "frame": pd.DataFrame({"a": [1]}),
@@ -110,7 +111,7 @@ ODD: dict[str, Any] = {
     "mapping of itself": endless_mapping(),
     "masked": np.ma.masked,
     "offset": pd.offsets.MonthEnd(),
-    "numpy duration": np.timedelta64("NaT"),
+    "numpy duration": NO_DURATION,
     "dict by nan": {float("nan"): 1},
     "generator": (i for i in range(2)),
 }

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support.unitless import NO_DATE
 
 from pandas_dp.tables import conforming, ticks
 from pandas_dp.tables.conforming import conformed, settled
@@ -95,7 +96,7 @@ CELLS: dict[str, list[Any]] = {
     "datetimes": [dt.datetime(2020, 1, 2), dt.datetime(1, 1, 1)],
     "own datetimes": [Moment(2020, 1, 2, 3)],
     "zoned datetimes": [dt.datetime(2020, 1, 2, tzinfo=dt.UTC)],
-    "numpy moments": [np.datetime64("2020-01-02"), np.datetime64("NaT")],
+    "numpy moments": [np.datetime64("2020-01-02"), NO_DATE],
     "far moments": [np.datetime64("2020-01-02", "s"), np.datetime64("20000-01-01", "s")],
     "days": [dt.date(2020, 1, 2), dt.date(9999, 12, 31)],
     "own days": [Day(2020, 1, 2)],
