@@ -102,8 +102,7 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
         way_out = "a total can only be raised" if lower else way_out
     error = LedgerError(
         f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "
-        "budget needs another name, df.dp.protect(..., name='visits'), after df.dp.session.close() if this very frame has a "
-        "session open; the two budgets add up"
+        f"budget needs another name, df.dp.protect(..., name={row.name + '_2'!r}); the two budgets add up"
     )
     error._budgets = (row.name,)
     return error

@@ -116,11 +116,17 @@ def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def going_on(ledger: Ledger) -> Iterator[None]:
-    """Show below a refusal that names budgets of a ledger the whole lines that go on with them."""
+def going_on(ledger: Ledger, asked: bool) -> Iterator[None]:
+    """Show below a refusal that names budgets of a ledger the whole lines that go on with them.
+
+    Where the frame has a session open, `asked`, a fresh budget is opened after that is closed.
+    """
     try:
         yield
     except LedgerError as error:
         if error._budgets:
-            raise LedgerError("\n".join([f"{error}. To continue, type", *going(ledger, error._budgets)])) from None
+            text = (
+                str(error).replace("df.dp.protect(...", "df.dp.session.close(); df.dp.protect(...") if asked else error
+            )
+            raise LedgerError("\n".join([f"{text}. To continue, type", *going(ledger, error._budgets)])) from None
         raise
