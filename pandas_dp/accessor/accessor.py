@@ -19,6 +19,7 @@ from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.session import alone, opening, periods, portions, registry
+from pandas_dp.session.advice import with_total
 from pandas_dp.session.ledger_files import Witness
 from pandas_dp.session.session import Session
 from pandas_dp.steps.changes import Step, applied
@@ -359,7 +360,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             epsilon, delta, accountant, plan = (terms[name] for name in ("epsilon", "delta", "accountant", "plan"))
         if (epsilon is None) == (rho is None):
             both = "one total, epsilon= or rho=" if rho is not None else "the total"
-            raise ArgumentTypeError(f"protect needs {both}: df.dp.protect(epsilon=3)")
+            said = {"unit": unit, "max_rows": max_rows, "ledger": ledger, "name": name}
+            raise ArgumentTypeError(f"protect needs {both}: {with_total(said)}")
         if rho is not None and plan is not None:
             raise ArgumentTypeError("a plan needs a total epsilon: df.dp.protect(epsilon=3, delta=1e-6, plan={0.1: 4})")
         total = (

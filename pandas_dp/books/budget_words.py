@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, PlanFilter, PureFilter, RenyiFilter, filter_for
+from pandas_dp.core.filters import Filter, GDPFilter, PlanFilter, PureFilter, RenyiFilter, ZCDPFilter, filter_for
 from pandas_dp.core.period_sums import LIFETIME
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row, typed
@@ -102,8 +102,7 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
         way_out = "a total can only be raised" if lower else way_out
     error = LedgerError(
         f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "
-        "budget needs another name, df.dp.protect(..., name='visits'), after df.dp.session.close() if this very frame has a "
-        "session open; the two budgets add up"
+        f"budget needs another name, df.dp.protect(..., name={row.name + '_2'!r}); the two budgets add up"
     )
     error._budgets = (row.name,)
     return error
@@ -212,7 +211,8 @@ def left(rule: Filter, state: State) -> str:
     reserved = rule.budget.delta_reserved
     delta = ", " + _tell("delta", reserved - state.delta) + " for finding keys" if reserved else ""
     better = " (whichever allows more)" if by_sum else ""
-    return f"{by_sum}{_tell(rule.currency, rule.limit - state.renyi)}{better}{delta}"
+    whole = f" of {show(three_digits(rule.limit))}" if isinstance(rule, ZCDPFilter) else ""  # the rho that was typed
+    return f"{by_sum}{_tell(rule.currency, rule.limit - state.renyi)}{whole}{better}{delta}"
 
 
 def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:

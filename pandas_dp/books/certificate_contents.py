@@ -28,7 +28,7 @@ from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.core.records import plain
 from pandas_dp.errors import LedgerBusyError, LedgerError
-from pandas_dp.facts.numbers import three_digits
+from pandas_dp.facts.numbers import of_total, three_digits
 from pandas_dp.facts.periods import Periods
 from pandas_dp.release import summary
 from pandas_dp.release.summary import Shown
@@ -191,7 +191,7 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
     count = sum(entry.kind == "query" for entry in account.entries)
     rest = f"epsilon {show(three_digits(Fraction(left.epsilon)))}" if left.epsilon > 0 else "used up"
     finite = spent.epsilon.is_finite()
-    paid = f"epsilon {show(three_digits(Fraction(spent.epsilon), ROUND_CEILING))}" if finite else "no finite epsilon"
+    paid = f"epsilon {show(of_total(Fraction(spent.epsilon), rule.budget.epsilon))}" if finite else "no finite epsilon"
     told = words["published" if not unit.period else "published_periods"] if count else words["none"]
     rest = str(left) if unit.period else rest
     paid = str(spent) if unit.period else paid

@@ -23,7 +23,7 @@ from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.numbers import positive_epsilon, say, small_delta, three_digits, typed
+from pandas_dp.facts.numbers import of_total, positive_epsilon, say, small_delta, three_digits, typed
 from pandas_dp.release.text import COUNTED
 
 NOTHING = "nothing: more was put on record than this budget can count"
@@ -49,7 +49,7 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
     over = f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else ""
     words = budget_words.spent(rule, state) + over
     if not isinstance(rule, PureFilter):
-        together = "no finite epsilon" if epsilon is None else f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
+        together = "no finite epsilon" if epsilon is None else f"epsilon={show(of_total(epsilon, rule.budget.epsilon))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
     return told_as(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
 
@@ -58,7 +58,7 @@ def goes_on(ledger: Ledger, name: str, unit: PrivacyUnit) -> str:
     """The call that puts a frame on a budget that is open, with the terms that it has, and how much of it is spent."""
     budget, told = ledger.rule(name).budget, spent_of(ledger, name, unit)
     epsilon = getattr(told, "period", told).epsilon
-    known = show(three_digits(Fraction(epsilon), ROUND_CEILING)) if epsilon.is_finite() else "all"
+    known = show(of_total(Fraction(epsilon), budget.epsilon)) if epsilon.is_finite() else "all"
     where = f" in the {unit.period} that spent most" * bool(unit.period)
     return f"{to_type(budget, unit, name, ledger.path)}  # continues: {known} of {show(budget.epsilon)} spent{where}"
 

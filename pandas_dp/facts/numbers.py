@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Real
 from typing import Any, TypeVar
@@ -219,6 +219,13 @@ def three_digits(x: Fraction, rounding: str = ROUND_FLOOR) -> Fraction:
     """Round, down where nothing else is said, to three significant digits, which one would type; 0 for what is negative."""
     down = Context(prec=3, rounding=rounding)
     return Fraction(down.divide(Decimal(x.numerator), Decimal(x.denominator))) if x > 0 else Fraction(0)
+
+
+def of_total(x: Fraction, total: Fraction) -> Fraction:
+    """Round what is spent of a total up to three digits, or to so many more that it does not come out above the total."""
+    digits = (Context(prec=prec, rounding=ROUND_CEILING) for prec in range(3, 13))
+    found = (Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator))) for context in digits)
+    return three_digits(x, ROUND_CEILING) if x > total else next((up for up in found if up <= total), total)
 
 
 def say(x: Fraction) -> str:

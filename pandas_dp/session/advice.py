@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -38,6 +39,7 @@ LOST = (
     "this replaces the terms of another table, which is not answered any more. If that one is about other people, protect it "
     "again under another name: {line}"
 )
+USUAL = "data"  # the name of a budget that is given none
 NAMES = ("other", "second", "third", "fourth", "fifth")
 MOST_LINES = 3  # budgets of which a refusal shows the line
 
@@ -76,14 +78,34 @@ def ledgers_beside(frame: pd.DataFrame) -> list[tuple[str, str]]:
     ]
 
 
-def on_record(folder: str, name: str) -> list[str]:
-    """The lines that go on with the budgets of a ledger file; none where it cannot be read."""
+def on_record(folder: str, name: str, budget: str | None = None) -> list[str]:
+    """The lines that go on with the budgets of a ledger file, or with one of them; none where it cannot be read."""
     path = os.path.join(folder, name)
-    with suppress(LedgerError, OSError):
+    with suppress(LedgerError, OSError, ValueError):  # a name that no file has
         if os.path.getsize(path):  # of an empty file a ledger would be made
             ledger = open_ledger(path)
-            return going(ledger, ledger.heads())
+            return going(ledger, [known for known in ledger.heads() if budget in (None, known)])
     return []
+
+
+def fresh(folder: str, name: str) -> list[str]:
+    """The line that opens a budget in a ledger file that holds none, as after a ``protect`` that was refused."""
+    path = os.path.join(folder, name)
+    with suppress(LedgerError, OSError):
+        if os.path.getsize(path) and not open_ledger(path).heads():
+            return [
+                f"df.dp.protect(epsilon=3, ledger={os.path.normpath(path)!r})  # opens one: the ledger holds none yet"
+            ]
+    return []
+
+
+def with_total(said: Mapping[str, Any]) -> str:
+    """The line that names a total, with what else was said: of a budget that the named ledger holds, the one on record."""
+    given = {term: str(value) if isinstance(value, os.PathLike) else value for term, value in said.items()}
+    terms = {term: value for term, value in given.items() if isinstance(value, str | int) and value != USUAL}
+    if isinstance(file := terms.get("ledger"), str) and (known := on_record("", file, terms.get("name"))):
+        return known[-1]
+    return f"df.dp.protect({', '.join(['epsilon=3', *(f'{term}={value!r}' for term, value in terms.items())])})"
 
 
 def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
@@ -94,11 +116,17 @@ def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def going_on(ledger: Ledger) -> Iterator[None]:
-    """Show below a refusal that names budgets of a ledger the whole lines that go on with them."""
+def going_on(ledger: Ledger, asked: bool) -> Iterator[None]:
+    """Show below a refusal that names budgets of a ledger the whole lines that go on with them.
+
+    Where the frame has a session open, `asked`, a fresh budget is opened after that is closed.
+    """
     try:
         yield
     except LedgerError as error:
         if error._budgets:
-            raise LedgerError("\n".join([f"{error}. To continue, type", *going(ledger, error._budgets)])) from None
+            text = (
+                str(error).replace("df.dp.protect(...", "df.dp.session.close(); df.dp.protect(...") if asked else error
+            )
+            raise LedgerError("\n".join([f"{text}. To continue, type", *going(ledger, error._budgets)])) from None
         raise

@@ -109,7 +109,7 @@ def protect(
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
         unit = periods.as_on_record(unit, terms)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
-        with advice.going_on(opened):
+        with advice.going_on(opened, registry.session_of(frame) is not None):
             new = opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name))
         if new:
             _opened_here.add(here)

@@ -220,6 +220,7 @@ def test_a_budget_with_a_delta_or_a_plan_goes_on_on_its_own_terms(ask):
         ("df.dp.protect(epsilon=3, unit='a b', max_rows=10)", "--total 3 --unit 'a b' --max-rows 10"),
         ("protect(epsilon=3, delta=1e-5)", "--total 3 --total-delta 1e-5"),
         ("df.dp(epsilon=...), df.dp(...) or protect(...)", "--epsilon ..., df.dp(...) or protect(...)"),
+        ("another name, df.dp.protect(..., name='visits_2')", "another name, --name visits_2"),
         ("mean('cost', bounds=(0, 100))", "mean('cost', bounds=(0, 100))"),
     ],
 )

@@ -59,6 +59,26 @@ def test_the_line_for_a_ledger_beside_a_new_budget_is_answered(tmp_path, monkeyp
     assert df.dp.session.left == "epsilon=1"
 
 
+def test_a_total_that_is_missing_is_named_with_the_ledger_that_was(tmp_path, monkeypatch):
+    """The line lost ``ledger=`` and ``name=``: typed, it answered from a second budget, in memory and by rows."""
+    monkeypatch.chdir(tmp_path)
+    df, place = visits(), {"ledger": "l.dpledger", "name": "visits"}
+    with pytest.raises(ArgumentTypeError, match="needs the total") as caught:
+        df.dp.protect(**place, unit="patient_id", max_rows=5)
+    typed(str(caught.value), df)
+    df.dp(epsilon=1).count()
+    df.dp.session.close()
+    again = visits()
+    for said in (place, {"ledger": tmp_path / "l.dpledger"}):
+        with pytest.raises(ArgumentTypeError, match=r"# continues: 1 of 3 spent$") as caught:
+            again.dp.protect(**said)
+    typed(str(caught.value), again)
+    assert again.dp.session.left == "epsilon=2"
+    assert again.dp.session.unit.rows == 5
+    with pytest.raises(ArgumentTypeError, match="needs the total"):
+        again.dp.protect(ledger="no\0file")
+
+
 @pytest.mark.parametrize("how", ["asked", "adopted", "a part", "refused"])
 def test_a_budget_that_has_more_to_lose_stays(how, tmp_path):
     """Nothing is let go that was asked, or that answers for another table, nor where the new terms are refused."""

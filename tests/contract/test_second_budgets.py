@@ -266,7 +266,8 @@ for frame in (df, df[df.age > 30], pandas_dp.read_csv("a.csv", dtype={"age": "In
     assert (
         told
         == [
-            "this folder holds the ledger 'visits.dpledger', but no session is open: first continue its budget",
+            "this folder holds the ledger 'visits.dpledger', but no session is open: first continue its budget, and if it is "
+            "about the same content, add the table= and version= that it had: then answers come back for free",
             "df.dp.protect(epsilon=1, ledger='visits.dpledger')  # continues: 1 of 1 spent",
         ]
         * 3
@@ -309,7 +310,8 @@ print(*[one.message for one in seen], sep="\\n")
     told = [line.partition("  #")[0] for line in lines(asked, tmp_path)]
     assert told[0] == (
         "this folder holds the ledgers 'a.dpledger', 'b.dpledger', 'c.dpledger', but no session is open: first continue the "
-        "budget of this table"
+        "budget of this table, and if it is about the same content, add the table= and version= that it had: then answers "
+        "come back for free"
     )
     assert told[1:4] == shown
     assert [line for line in told[4:] if line.startswith("df.")] == shown
@@ -447,6 +449,15 @@ def test_names_that_are_typed_and_budgets_in_memory_open_as_ever(tmp_path):
         "'n14'",
     ]
     assert people().dp.protect(epsilon=1, ledger=tmp_path / "new.dpledger").name == "data"
+
+
+def test_a_ledger_without_a_budget_says_so(tmp_path):
+    """After a ``protect`` that was refused: it had to be continued, but there was no line, and nothing to continue."""
+    Ledger(tmp_path / "a.dpledger")
+    ask = "try:\n    df.dp(epsilon=1).count()\nexcept pandas_dp.NoSessionError as error:\n    print(error)"
+    line = lines(ask, tmp_path)[-1]
+    assert line == "df.dp.protect(epsilon=3, ledger='a.dpledger')  # opens one: the ledger holds none yet"
+    assert lines(f"{line}\ndf.dp(epsilon=1).count()\nprint(df.dp.session.left)", tmp_path) == ["epsilon=2"]
 
 
 def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import log, sqrt
 
@@ -15,9 +16,10 @@ from support.frames import fresh, people, protected, refused
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 from pandas_dp.books.amounts import ROUNDING
-from pandas_dp.books.odometer import zcdp_epsilon
+from pandas_dp.books.odometer import goes_on, zcdp_epsilon
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import ZCDPFilter
+from pandas_dp.facts.numbers import of_total
 from pandas_dp.session.opening import total_of_rho
 
 RHOS = [Fraction("1e-4"), Fraction("0.01"), Fraction("0.5"), Fraction(3), Fraction(40)]
@@ -114,3 +116,21 @@ def test_every_rho_has_a_total_that_admits_it():
             ).limit
             < rho
         )
+
+
+def test_nothing_reads_as_if_more_than_the_total_was_spent(tmp_path):
+    """The session and the certificate said ``3.15 of 3.14483``."""
+    df, file = people(), tmp_path / "budget.dpledger"
+    session = df.dp.protect(rho=0.2, delta=1e-6, ledger=file, name="visits")
+    df.dp(rho=0.1).count()
+    assert "left rho about 0.0999 of 0.2" in repr(session) or "left rho about 0.1 of 0.2" in repr(session)
+    df.dp(rho=0.0999).count("age")
+    for text in (repr(session), str(session.report())):
+        told = re.findall(r"[sS]pent:? +epsilon[ =]([\d.]+) of ([\d.]+)", text)
+        assert told
+        assert all(Fraction(spent.strip(".")) <= Fraction(total.strip(".")) for spent, total in told)
+    continues = re.findall(r"continues: ([\d.]+) of ([\d.]+) spent", goes_on(session._ledger, "visits", session.unit))
+    assert all(Fraction(spent) <= Fraction(total) for spent, total in continues)
+    assert continues
+    assert of_total(Fraction("3.1441"), Fraction("3.1439")) == Fraction("3.15")  # an overdrawn one is told as such
+    assert of_total(Fraction(1, 3), Fraction(1, 3)) == Fraction(1, 3)
