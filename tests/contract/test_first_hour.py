@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from support.frames import fresh, people, protected
+from support.frames import fresh, people, protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError
@@ -219,6 +219,23 @@ def test_a_csv_file_that_cannot_be_read_is_told_without_a_cell(name, engine, tmp
     assert caught.value.__cause__ is caught.value.__context__ is None
     if right is not None:
         assert len(pandas_dp.read_csv(path, **right))
+
+
+@pytest.mark.parametrize(("key", "what", "freq"), [("2013-01", "month", "M"), ("2013", "year", "Y")])
+def test_a_month_is_no_key_among_days(key, what, freq, monkeypatch):
+    """It was answered for its first day alone."""
+    df = protected(people())
+    line = f"bins=pd.period_range({key!r}, {key!r}, freq={freq!r})"
+    for ask in (
+        lambda d: d.groupby("when", keys=[key]).size(),
+        lambda d: d.mode("when", keys=["2013-02-01", key]),
+        lambda d: d.crosstab("when", "sex", keys={"when": [key], "sex": ["f"]}),
+    ):
+        with refused(monkeypatch, df, ArgumentValueError) as caught:
+            ask(df.dp(epsilon=1))
+        assert f"{key!r} is a {what}, and keys are single days: type '2013-01-01', or" in str(caught.value)
+        assert line in str(caught.value)
+    eval(f"df.dp(epsilon=1).groupby('when', {line}).size()", {"df": df, "pd": pd})
 
 
 def test_bins_in_a_schema_are_told_where_they_go():
