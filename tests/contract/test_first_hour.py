@@ -238,6 +238,25 @@ def test_a_month_is_no_key_among_days(key, what, freq, monkeypatch):
     eval(f"df.dp(epsilon=1).groupby('when', {line}).size()", {"df": df, "pd": pd})
 
 
+def test_a_crosstab_of_values_is_told_as_a_pivot_table(monkeypatch):
+    """The line that was shown kept the argument that the next refusal was about."""
+    df, told = protected(people()), "crosstab() counts rows; a column by two others is "
+    keys = {"sex": ["f", "m"], "city": ["x", "y"]}
+    for ask in (
+        lambda d: d.crosstab("sex", "city", keys=keys, values="age", aggfunc="mean"),
+        lambda d: d.crosstab(index="sex", columns="city", keys=keys, values="age", aggfunc="count"),
+        lambda d: d.crosstab("sex", "city", keys=keys, values="age", bounds=(0, 100)),
+    ):
+        with refused(monkeypatch, df, ArgumentTypeError) as caught:
+            ask(df.dp(epsilon=1))
+        line = str(caught.value).removeprefix(told).replace("(lower, upper)", "(0, 100)")
+        assert line.startswith("d.pivot_table('age', ")
+        assert eval(line, {"d": df.dp(epsilon=1), "keys": keys}).shape[0] == 2
+    with refused(monkeypatch, df, ArgumentTypeError) as caught:
+        eval("d.crosstab('sex', 'city', values='age')", {"d": df.dp(epsilon=1)})  # no code to read
+    assert str(caught.value) == f"{told}pivot_table('age', 'sex', 'city', bounds=(lower, upper))"
+
+
 def test_bins_in_a_schema_are_told_where_they_go():
     with pytest.raises(ArgumentValueError, match=r"not 'bins'; bins go into the question: df\.dp\(") as caught:
         people().dp.protect(epsilon=3, schema={"age": {"bins": [0, 50, 100]}})
