@@ -208,8 +208,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         return asked._lacks(names, values) if hasattr(asked, "_lacks") and not example else {}
 
     unknown = [] if open_ended else [other for other in given if other not in names]
-    if name == "crosstab" and "values" in unknown and not example:
-        return f"crosstab() counts rows; a column by two others is {_as_pivot(asked, before, args, given)}"
+    if name == "crosstab" and "values" in unknown:
+        return f"crosstab() counts rows; a column by two others is {_pivot_table(asked, before, args, given)}"
     if unknown:
         right = OTHER_NAMES.get(unknown[0], unknown[0])
         if right in names:
@@ -260,9 +260,9 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     return f"{name}() was given arguments that do not fit: {shown}"
 
 
-def _as_pivot(asked: Any, before: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
+def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
     """The table of a column by two others, with the arguments of one that counts rows, and what it lacks."""
-    names = ("values", "index", "columns", "keys", "bins", "bounds")
+    names = ("values", "index", "columns")
     rest = {name: value for name, value in given.items() if name != "values"}
     summed = given.get("aggfunc") != "count" and hasattr(asked, "_lacks")
     lacks = asked._lacks(("bounds",), rest | {"column": given["values"]}) if summed else {}

@@ -41,7 +41,6 @@ LARGEST_BOUND = Fraction(10) ** 300
 DATE = re.compile(  # 03/04/2013 is in March or in April
     r"\d{4}([-/]\d{1,2}([-/]\d{1,2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?)?)?", re.ASCII
 )
-SEVERAL_DAYS = re.compile(r"\d{4}([-/]\d{1,2})?", re.ASCII)
 DATES = {"bounds": "bounds=('2013-01-01', '2014-01-01')", "one": "'2013-01-31' or pd.Timestamp('2013-01-31 12:30')"}
 DURATION = 'pd.Timedelta("90 min")'
 DURATIONS = {"bounds": 'bounds=(pd.Timedelta("0h"), pd.Timedelta("5h"))'}
@@ -104,14 +103,7 @@ class Kind:
         """A public key among dates or durations: also of a year that nanoseconds do not count, in microseconds."""
         if self.name == "timedelta":
             return self.value(self.number(value, argument))
-        stamp = self._timestamp(value, argument, far=True)
-        if isinstance(value, str) and (wide := SEVERAL_DAYS.fullmatch(value)):
-            what, freq = ("month", "M") if wide[1] else ("year", "Y")
-            raise ArgumentValueError(
-                f"{value!r} is a {what}, and {argument} are single days: type {str(stamp.date())!r}, or for each {what} "
-                f"bins=pd.period_range({value!r}, {value!r}, freq={freq!r})"
-            )
-        return stamp
+        return self._timestamp(value, argument, far=True)
 
     @property
     def labelled(self) -> tuple[int, int]:
