@@ -21,6 +21,7 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     SingleLook,
     Terms,
+    in_all,
     in_numbers,
     least_epsilon,
     least_noised,
@@ -113,10 +114,10 @@ class Mean(SingleLook):
         form, unit = self.form(terms), unit_of(self.kind)
         noise, step = noise_of(form.look(terms)), form.step_of_sum * self.lattice.step
         what = "the sum over the public number of rows" if form.public else "sums whose ratio is the mean"
-        known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
+        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
         size = self.error_of_one_row(terms, LEVEL)
         return over_rows(
-            noise.name, f"{scale_of(noise, step, unit)}, on {what}", size, known, unit, of, "at most about"
+            noise.name, f"{scale_of(noise, step, unit)}, on {what}", size, known, unit, of, "at most about", groups
         )
 
     def error_of_one_row(self, terms: Terms, level: float) -> float:
@@ -206,12 +207,14 @@ class Variance(SingleLook):
         step = square / form.moments.row_total
         scale = f"{scale_of(noise, step, PLAIN)}, on sums of which the variance is made"
         size = (form.law(noise).tail(LEVEL) + 1) * float(square / form.row)
-        known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
+        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
         if not self.root:
-            return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about")
+            return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about", groups)
         # the error of a root is that of the variance over twice the root itself, which only the answer tells
         if known:
-            error = f"at most about ± {PLAIN.text(size / 2 / known)} / standard deviation, with {known:,} rows{of} {AT}"
+            half = size / 2 / known
+            all_of = in_all(PLAIN, half, known, groups).replace(" with", " / standard deviation with")
+            error = f"at most about ± {PLAIN.text(half)} / standard deviation, with {known:,} rows{of}{all_of} {AT}"
         else:
             error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
         return ExpectedError(noise.name, scale, error)

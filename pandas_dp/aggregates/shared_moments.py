@@ -244,8 +244,8 @@ class SharedMoments(SingleLook):
             return question.expected(terms, rows)
         # a quotient of three sums, with the noise of `RotatedMean`, which is largest at an end
         size = half_width((0.0, 2.0, 1.0), law, LEVEL) / form.row * float(self.lattice.width / 2)
-        known, of = (rows, OF_GROUP) if grouped else (terms.about(rows), "")
-        return over_rows(noise.name, None, size, known, unit_of(self.kind), of, "at most about")
+        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
+        return over_rows(noise.name, None, size, known, unit_of(self.kind), of, "at most about", groups)
 
     def _shaped(self, values: list[Any]) -> Any:
         """One number, or a Series by group."""

@@ -257,6 +257,23 @@ def test_a_crosstab_of_values_is_told_as_a_pivot_table(monkeypatch):
     assert str(caught.value) == f"{told}pivot_table('age', 'sex', 'city', bounds=(lower, upper))"
 
 
+def test_a_preview_of_groups_also_tells_the_error_where_the_rows_are_those_of_all():
+    """Rows of the table were typed, and read as those of each group."""
+    df = protected(people())
+    asked = df.dp.preview(epsilon=1, rows=5000).groupby("city", keys=["x", "y", "z", "w"])
+    each = df.dp.preview(epsilon=1, rows=1250).groupby("city", keys=["x", "y", "z", "w"])
+    for ask in (
+        lambda g: g.mean("age", bounds=(0, 100)),
+        lambda g: g.std("age", bounds=(0, 100)),
+        lambda g: g.agg(m=("age", "mean"), s=("age", "var"), n=("age", "count"), bounds={"age": (0, 100)}),
+    ):
+        of_one = re.search(r"± [\d,.]+", ask(each).error)[0]
+        text = ask(asked).error
+        assert text.split("± ")[2].startswith(of_one.removeprefix("± ")), text
+        assert "with 5,000 in 4 equal groups" in text
+    assert "equal groups" not in df.dp.preview(epsilon=1, rows=5000).mean("age", bounds=(0, 100)).error
+
+
 def test_bins_in_a_schema_are_told_where_they_go():
     with pytest.raises(ArgumentValueError, match=r"not 'bins'; bins go into the question: df\.dp\(") as caught:
         people().dp.protect(epsilon=3, schema={"age": {"bins": [0, 50, 100]}})
