@@ -52,6 +52,8 @@ AT_END = (
     "or the bounds are far too wide"
 )
 
+CUT = Caution("a value at an end of the bounds may come of noise alone, or of values beyond the bounds: go by its interval")
+
 
 @dataclass(frozen=True)
 class Mean(SingleLook):
@@ -92,10 +94,10 @@ class Mean(SingleLook):
         error = Ratio(pairs, law, self.lattice, self.kind, self.labels is None, form.row)
         values = [self.of_cell(pair, form.row) for pair in pairs]
         value, notes = of_known(values, pairs, form.row, law, self.labels, self.column)
-        return Answer(value, noise.name, error, (*notes, *self.notes(pairs, law)))
+        return Answer(value, noise.name, error, (*notes, *self.notes(pairs, form.row, law)))
 
-    def notes(self, features: Sequence[Sequence[int]], noise: Law) -> tuple[Caution, ...]:
-        """What means with rows to speak of say: that one surely lies at an end of the bounds, or nothing is known of any."""
+    def notes(self, features: Sequence[Sequence[int]], row: int, noise: Law) -> tuple[Caution, ...]:
+        """What means with rows to speak of say: that one is, or may be, at an end of the bounds, or nothing is known of any."""
         known_of = [one for one, seen in zip(features, known(features, noise), strict=True) if seen]
         if self.kind.name == "bool" or not known_of:
             return ()
@@ -103,7 +105,9 @@ class Mean(SingleLook):
         if whole.all():
             return (WHOLE,)
         named = " and ".join(name for at, name in ((lower.any(), "lower"), (upper.any(), "upper")) if at)
-        return (Caution(AT_END.format(named)),) if named else ()
+        sums = [(one[0] + sum(one[2:]) / 2, max(sum(one), row)) for one in known_of]  # from the lower bound, and all
+        cut = any(part <= 0 or part >= all_of for part, all_of in sums)
+        return (Caution(AT_END.format(named)),) if named else (CUT,) * cut
 
     def none_seen(self, noise: Law) -> Caution:
         """What is said of groups that have no mean."""

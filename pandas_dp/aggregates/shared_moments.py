@@ -182,7 +182,7 @@ class SharedMoments(SingleLook):
             value, notes = of_known(values, parts, row, law, labels, column)
             return value, question.error(tuple(parts), law, row), notes
         value, notes = of_known([self._mean(f, row) for f in parts], parts, row, law, labels, column)
-        return value, self._mean_error(parts, row, law), (*notes, *question.notes(parts, law))
+        return value, self._mean_error(parts, row, law), (*notes, *question.notes(parts, row, law))
 
     def _sum(self, f: Features, row: int) -> Any:
         top, bottom = self.lattice.step.as_integer_ratio()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,10 @@ from support.frames import fresh, people, protected, refused
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError
 from pandas_dp.__main__ import main
+from pandas_dp.aggregates.moments import CUT, Mean
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.facts.kinds import Kind
 
 LINE = re.compile(r"df\.dp(?:\.\w+)*\((?:[^()]|\([^()]*\))*\)(?:\.\w+\((?:[^()]|\([^()]*\))*\))*")
 
@@ -272,6 +277,16 @@ def test_a_preview_of_groups_also_tells_the_error_where_the_rows_are_those_of_al
         assert text.split("± ")[2].startswith(of_one.removeprefix("± ")), text
         assert "with 5,000 in 4 equal groups" in text
     assert "equal groups" not in df.dp.preview(epsilon=1, rows=5000).mean("age", bounds=(0, 100)).error
+
+
+def test_a_mean_that_noise_moved_to_an_end_of_the_bounds_is_told():
+    """It was shown as 0, and so it would be published."""
+    lattice, law = Lattice.between(Fraction(0), Fraction(100), 16), DiscreteLaplace(Fraction(10**6))
+    mean, row = Mean("cost", lattice, Kind("number")), lattice.cells
+    plenty = 400 * row  # of which the noise is a few hundredths
+    cases = ((-1, plenty), True), ((plenty, 0), True), ((row, plenty), False), ((10, plenty, -20), True)
+    for features, cut in cases:
+        assert mean.notes([features, (plenty, plenty, 0)[: len(features)]], row, law) == (CUT,) * cut, features
 
 
 def test_bins_in_a_schema_are_told_where_they_go():
