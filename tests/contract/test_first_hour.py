@@ -279,6 +279,22 @@ def test_a_preview_of_groups_also_tells_the_error_where_the_rows_are_those_of_al
     assert "equal groups" not in df.dp.preview(epsilon=1, rows=5000).mean("age", bounds=(0, 100)).error
 
 
+def test_slips_with_an_answer_are_told_the_line_to_type():
+    """Python's own errors were shown, and of a list with a published file that it was no list."""
+    df = protected(people())
+    count, sizes = df.dp(epsilon=1).count(), df.dp(epsilon=1).groupby("sex", keys=["f", "m"]).size()
+    for answer in (count, sizes):
+        with pytest.raises(ArgumentTypeError, match=r"\.interval\(0\.95, of='population'\)$"):
+            answer.interval(population=True)
+        with pytest.raises(ArgumentTypeError, match=r"write_text\(answer\.to_json\(\)\)$"):
+            answer.to_json("a.json")
+        for kind in (answer.plot.bar, answer.plot.line):
+            with pytest.raises(ArgumentTypeError, match=r"are drawn by \.plot\(y=None"):
+                kind()
+    with pytest.raises(ArgumentTypeError, match=r"element 1 is none: a file of one, .* pandas_dp\.reconcile"):
+        pandas_dp.reconcile([sizes, sizes * 2])
+
+
 def test_a_mean_that_noise_moved_to_an_end_of_the_bounds_is_told():
     """It was shown as 0, and so it would be published."""
     lattice, law = Lattice.between(Fraction(0), Fraction(100), 16), DiscreteLaplace(Fraction(10**6))
