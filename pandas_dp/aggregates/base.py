@@ -103,13 +103,19 @@ def over_rows(
     unit: Unit = PLAIN,
     of: str = "",
     about: str = "about",
+    groups: int = 1,
 ) -> ExpectedError:
-    """An error of this size over the number of rows, if that is known, of all or `of` what the rows are."""
+    """An error of this size over the number of rows, if that is known, of all or `of` what the rows are, one of so many."""
     if not rows:
         return ExpectedError(mechanism, scale, f"{about} ± {unit.text(size)} / rows{of} {AT}; {SAY}")
     half = size / rows
-    words = f"{about} ± {unit.text(half)} with {rows:,} rows{of} {AT}"
+    words = f"{about} ± {unit.text(half)} with {rows:,} rows{of}{in_all(unit, half, rows, groups)} {AT}"
     return ExpectedError(mechanism, scale, words, unit.value(half))
+
+
+def in_all(unit: Unit, half: float, rows: int, groups: int) -> str:
+    """The error of an equal group where these are the rows of all groups: who knows one number mostly knows that one."""
+    return f", ± {unit.text(half * groups)} with {rows:,} in {groups:,} equal groups" if groups > 1 else ""
 
 
 Steps = Generator[Measurement | Reply, Any, "Answer"]

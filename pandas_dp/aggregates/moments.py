@@ -21,6 +21,7 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     SingleLook,
     Terms,
+    in_all,
     in_numbers,
     least_epsilon,
     least_noised,
@@ -49,6 +50,10 @@ TOO_FEW = "too few rows for a value"
 AT_END = (
     "within 1 % of the {} bound: either values lie at this bound, or beyond it and are clipped, which intervals do not cover, "
     "or the bounds are far too wide"
+)
+
+CUT = Caution(
+    "a value at an end of the bounds may come of noise alone, or of values beyond the bounds: go by its interval"
 )
 
 
@@ -91,10 +96,10 @@ class Mean(SingleLook):
         error = Ratio(pairs, law, self.lattice, self.kind, self.labels is None, form.row)
         values = [self.of_cell(pair, form.row) for pair in pairs]
         value, notes = of_known(values, pairs, form.row, law, self.labels, self.column)
-        return Answer(value, noise.name, error, (*notes, *self.notes(pairs, law)))
+        return Answer(value, noise.name, error, (*notes, *self.notes(pairs, form.row, law)))
 
-    def notes(self, features: Sequence[Sequence[int]], noise: Law) -> tuple[Caution, ...]:
-        """What means with rows to speak of say: that one surely lies at an end of the bounds, or nothing is known of any."""
+    def notes(self, features: Sequence[Sequence[int]], row: int, noise: Law) -> tuple[Caution, ...]:
+        """What means with rows to speak of say: that one is, or may be, at an end of the bounds, or nothing is known of any."""
         known_of = [one for one, seen in zip(features, known(features, noise), strict=True) if seen]
         if self.kind.name == "bool" or not known_of:
             return ()
@@ -102,7 +107,9 @@ class Mean(SingleLook):
         if whole.all():
             return (WHOLE,)
         named = " and ".join(name for at, name in ((lower.any(), "lower"), (upper.any(), "upper")) if at)
-        return (Caution(AT_END.format(named)),) if named else ()
+        sums = [(one[0] + sum(one[2:]) / 2, max(sum(one), row)) for one in known_of]  # from the lower bound, and all
+        cut = any(part <= 0 or part >= all_of for part, all_of in sums)
+        return (Caution(AT_END.format(named)),) if named else (CUT,) * cut
 
     def none_seen(self, noise: Law) -> Caution:
         """What is said of groups that have no mean."""
@@ -113,10 +120,10 @@ class Mean(SingleLook):
         form, unit = self.form(terms), unit_of(self.kind)
         noise, step = noise_of(form.look(terms)), form.step_of_sum * self.lattice.step
         what = "the sum over the public number of rows" if form.public else "sums whose ratio is the mean"
-        known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
+        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
         size = self.error_of_one_row(terms, LEVEL)
         return over_rows(
-            noise.name, f"{scale_of(noise, step, unit)}, on {what}", size, known, unit, of, "at most about"
+            noise.name, f"{scale_of(noise, step, unit)}, on {what}", size, known, unit, of, "at most about", groups
         )
 
     def error_of_one_row(self, terms: Terms, level: float) -> float:
@@ -206,12 +213,14 @@ class Variance(SingleLook):
         step = square / form.moments.row_total
         scale = f"{scale_of(noise, step, PLAIN)}, on sums of which the variance is made"
         size = (form.law(noise).tail(LEVEL) + 1) * float(square / form.row)
-        known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
+        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
         if not self.root:
-            return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about")
+            return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about", groups)
         # the error of a root is that of the variance over twice the root itself, which only the answer tells
         if known:
-            error = f"at most about ± {PLAIN.text(size / 2 / known)} / standard deviation, with {known:,} rows{of} {AT}"
+            half = size / 2 / known
+            all_of = in_all(PLAIN, half, known, groups).replace(" with", " / standard deviation with")
+            error = f"at most about ± {PLAIN.text(half)} / standard deviation, with {known:,} rows{of}{all_of} {AT}"
         else:
             error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
         return ExpectedError(noise.name, scale, error)

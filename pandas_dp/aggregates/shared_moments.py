@@ -182,7 +182,7 @@ class SharedMoments(SingleLook):
             value, notes = of_known(values, parts, row, law, labels, column)
             return value, question.error(tuple(parts), law, row), notes
         value, notes = of_known([self._mean(f, row) for f in parts], parts, row, law, labels, column)
-        return value, self._mean_error(parts, row, law), (*notes, *question.notes(parts, law))
+        return value, self._mean_error(parts, row, law), (*notes, *question.notes(parts, row, law))
 
     def _sum(self, f: Features, row: int) -> Any:
         top, bottom = self.lattice.step.as_integer_ratio()
@@ -244,8 +244,8 @@ class SharedMoments(SingleLook):
             return question.expected(terms, rows)
         # a quotient of three sums, with the noise of `RotatedMean`, which is largest at an end
         size = half_width((0.0, 2.0, 1.0), law, LEVEL) / form.row * float(self.lattice.width / 2)
-        known, of = (rows, OF_GROUP) if grouped else (terms.about(rows), "")
-        return over_rows(noise.name, None, size, known, unit_of(self.kind), of, "at most about")
+        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
+        return over_rows(noise.name, None, size, known, unit_of(self.kind), of, "at most about", groups)
 
     def _shaped(self, values: list[Any]) -> Any:
         """One number, or a Series by group."""

@@ -18,7 +18,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.facts.call import Call, meant_for, safe
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES, PERIODS
-from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten, with_delta
+from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, pivoted, rewritten, with_delta
 
 _OTHER_NAMES = {
     "epsilon": "eps budget total privacy_budget",
@@ -208,6 +208,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         return asked._lacks(names, values) if hasattr(asked, "_lacks") and not example else {}
 
     unknown = [] if open_ended else [other for other in given if other not in names]
+    if name == "crosstab" and "values" in unknown:
+        return f"crosstab() counts rows; a column by two others is {_pivot_table(asked, before, args, given)}"
     if unknown:
         right = OTHER_NAMES.get(unknown[0], unknown[0])
         if right in names:
@@ -256,6 +258,17 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
     shown = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
     return f"{name}() was given arguments that do not fit: {shown}"
+
+
+def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
+    """The table of a column by two others, with the arguments of one that counts rows, and what it lacks."""
+    names = ("values", "index", "columns")
+    rest = {name: value for name, value in given.items() if name != "values"}
+    summed = given.get("aggfunc") != "count" and hasattr(asked, "_lacks")
+    lacks = asked._lacks(("bounds",), rest | {"column": given["values"]}) if summed else {}
+    written = as_written("crosstab", args, given)
+    typed = written and rewritten(pivoted(written), names, rest, lacks)
+    return typed or before + Call("pivot_table", (given["values"], *args), rest).needing(names, lacks)
 
 
 def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:

@@ -17,7 +17,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_dates, of_text
 from pandas_dp.facts.kinds import DAY, PARTS_OF_A_DAY, Kind, is_missing
-from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.labels import Labels, one_day
 from pandas_dp.facts.numbers import flag, positive_int
 from pandas_dp.facts.public_only import entries, listed, plain_entries, python
 from pandas_dp.facts.schema import ColumnFacts
@@ -196,7 +196,7 @@ def plain(key: Any, kind: Kind) -> Hashable:
             "keys=['A', 'B']: those of df['x'].unique() would give the data away"
         )
     if kind.name in ("datetime", "timedelta"):
-        return kind.key(key, "keys")  # type: ignore[no-any-return]
+        return kind.key(one_day(key), "keys")  # type: ignore[no-any-return]
     if kind.name != "key" and isinstance(key, str):
         wanted = "True and False" if kind.name == "bool" else "numbers"
         raise ArgumentTypeError(f"keys of this column must be {wanted}, not text: keys={KEYS[kind.name]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.public_only import legible
+
+SEVERAL_DAYS = re.compile(r"\d{4}([-/](0?[1-9]|1[0-2]))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,17 @@ class CrossLabels:
             levels += index.levels if several else [index]
             codes += [own[place] for own in index.codes] if several else [place]
         return pd.MultiIndex(levels, codes, names=[level.name for level in levels])
+
+
+def one_day(key: Any) -> Any:
+    """Return a key among dates; refuse a month or a year, which pandas would take for its first moment."""
+    if isinstance(key, str) and (found := SEVERAL_DAYS.fullmatch(key)):
+        what, freq = ("month", "M") if found[1] else ("year", "Y")
+        raise ArgumentValueError(
+            f"{key!r} is a {what}, and keys are single days: type {str(pd.Timestamp(key))[:10]!r}, or for each {what} "
+            f"bins=pd.period_range({key!r}, {key!r}, freq={freq!r})"
+        )
+    return key
 
 
 def crossed(labels: Labels | CrossLabels, more: Labels) -> CrossLabels:

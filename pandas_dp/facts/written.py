@@ -151,6 +151,14 @@ def corrected(call: ast.Call, wrong: str, right: str) -> str:
     return _typed(call)
 
 
+def pivoted(call: ast.Call) -> ast.Call:
+    """The call of ``crosstab`` with ``values=`` as one of ``pivot_table``, which takes them first."""
+    frame = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    values = [word.value for word in call.keywords if word.arg == "values"]
+    rest = [word for word in call.keywords if word.arg != "values"]
+    return ast.Call(ast.Attribute(frame, "pivot_table"), [*values, *call.args], rest)
+
+
 class _Plain(ast.NodeTransformer):
     """Numbers as one types them: 1e-6 for 1e-06."""
 

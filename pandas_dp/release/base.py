@@ -23,7 +23,7 @@ from pandas_dp.release.along import population_of
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.other_names import ErrorBarNames
-from pandas_dp.release.plots import PLOT, Column, Curve, draw
+from pandas_dp.release.plots import Column, Curve, draw, plotting
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import jsonable
 from pandas_dp.release.text import describe, legible, named, per_period, protected, unit_terms
@@ -37,6 +37,7 @@ BESIDE = ("population_lower", "population_upper")  # columns of the ends for the
 OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: population)"), (" of the noise", "")
 NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
+INTERVAL, JSON = ".interval(0.95, of='population')", "pathlib.Path('answer.json').write_text(answer.to_json())"
 HIGHEST_LEVEL = 1 - 1e-12
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
 
@@ -151,6 +152,7 @@ class Release(ErrorBarNames):
             else as_float(amount)
         )
 
+    @example(INTERVAL)
     def interval(self, level: float = LEVEL, of: str = "noise", residuals: str | None = None) -> Any:
         """Return what is known of the error.
 
@@ -356,6 +358,7 @@ class Release(ErrorBarNames):
         beside = [place for place, name in enumerate(table.columns) if named(name).endswith(BESIDE)]
         return legible(table, self._drawn(known), asked.counting, asked.mixed, beside)
 
+    @example(JSON)
     def to_json(self) -> str:
         """Return value, interval and provenance as a JSON object.
 
@@ -392,7 +395,7 @@ class Release(ErrorBarNames):
             record["population"] = self._ends(sampled, LEVEL)
         return json.dumps(jsonable(record), allow_nan=False, ensure_ascii=False)
 
-    @example(PLOT)
+    @plotting
     def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
         """Draw the value with its error bars: bars for a vector, a point for a scalar or for dates.
 

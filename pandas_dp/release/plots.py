@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ import pandas as pd
 from pandas_dp.aggregates.base import ROWS
 from pandas_dp.aggregates.uncertainty import duration_unit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.public_only import comparable
 from pandas_dp.release.text import named, with_half
 
@@ -24,6 +25,7 @@ PANEL, FIGURE_HEIGHT = (6.4, 1.9), 4.8  # inches
 LAYOUT = "constrained"  # makes room for long labels, and for what stands below the axes
 LONG_LABELS = 40  # characters of all labels together that fit side by side
 SHORTEST_LINE = 12  # letters
+KINDS = ("bar", "barh", "line", "area", "pie", "hist", "box", "scatter")  # of pandas' plots
 MISSING = "a plot needs matplotlib, which is not installed; type: pip install 'pandas-dp[plot]'"
 PLOT = (
     ".plot(y=None, ax=None, level=0.95), with error bars; other kinds of plots are pandas', of the numbers that .table() "
@@ -36,6 +38,20 @@ Scales = Callable[[Hashable], Hashable]
 """What an entry is measured in, by its label."""
 Panel = tuple[Column, list[str]]
 """A column, or the entries of one that share a unit, and their labels."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def plotting(method: Callable[P, R]) -> Callable[P, R]:
+    """Make a method name `PLOT` where its arguments do not fit, and where a kind of pandas' plots is asked for."""
+
+    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+        raise ArgumentTypeError(f"bars and points are drawn by {PLOT}")
+
+    made = example(PLOT)(method)
+    vars(made).update(dict.fromkeys(KINDS, refused))
+    return made
 
 
 class Curve(NamedTuple):

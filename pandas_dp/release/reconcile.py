@@ -205,10 +205,7 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False, whole
     >>> session.left
     'epsilon=1'
     """
-    listed = list(answers) if isinstance(answers, list | tuple) else []
-    if len(listed) < 2 or not all(isinstance(one, Release) for one in listed):
-        raise ArgumentTypeError(f"reconcile takes a list of two answers or more: {LINE}")
-    whole, listed = flag(whole, "whole"), latest(listed)
+    whole, listed = flag(whole, "whole"), latest(answers_of("reconcile", answers, LINE))
     nonnegative = flag(nonnegative, "nonnegative") or whole
     tables = [table_of(place, one) for place, one in enumerate(listed)]
     check_rows(listed)
@@ -222,6 +219,20 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False, whole
     unfinished = nonnegative and not all(group.found for group in groups)
     moved = [Caution(text) for text in ([MOVED] * nonnegative + [UNFINISHED] * unfinished)]
     return Reconciled(tuple(listed), groups, (*_notes(groups), *moved))
+
+
+def answers_of(call: str, answers: Any, line: str) -> list[Any]:
+    """A list of two answers or more, each as it was released."""
+    listed = list(answers) if isinstance(answers, list | tuple) else []
+    if len(listed) < 2:
+        raise ArgumentTypeError(f"{call} takes a list of two answers or more: {line}")
+    for place, one in enumerate(listed):
+        if not isinstance(one, Release):
+            raise ArgumentTypeError(
+                f"{call} takes answers as they were released, and element {place} is none: a file of one, or what pandas made "
+                f"of it, does not hold its noise. Ask it again, which is free where the answer is stored: {line}"
+            )
+    return listed
 
 
 def latest(answers: list[Release]) -> list[Release]:

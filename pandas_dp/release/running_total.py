@@ -22,7 +22,7 @@ from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.labels import CrossLabels
 from pandas_dp.facts.periods import Periods
 from pandas_dp.release.base import NO_MORE, Release
-from pandas_dp.release.reconcile import entries_of, mechanisms_of
+from pandas_dp.release.reconcile import answers_of, entries_of, mechanisms_of
 from pandas_dp.release.values import Vector, make_release
 from pandas_dp.steps.periods import InPeriods
 
@@ -93,9 +93,7 @@ def running_total(answers: Any) -> Any:
     >>> total.index.tolist(), bool(4250 < total["2026-11-03"] < 4390)
     (['2026-11-01', '2026-11-02', '2026-11-03'], True)
     """
-    listed = list(answers) if isinstance(answers, list | tuple) else []
-    if len(listed) < 2 or not all(isinstance(one, Release) for one in listed):
-        raise ArgumentTypeError(f"running_total takes a list of two answers or more: {LINE}")
+    listed = answers_of("running_total", answers, LINE)
     for place, one in enumerate(listed):
         _check(place, one, listed[0])
     listed.sort(key=lambda one: one._provenance.periods)

@@ -24,7 +24,7 @@ from pandas_dp.release.base import BESIDE, checked_level
 from pandas_dp.release.base import Release as Release
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html
-from pandas_dp.release.plots import PLOT, Column, Curve, draw_vector
+from pandas_dp.release.plots import Column, Curve, draw_vector, plotting
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.text import named, side_by_side, wide
 
@@ -160,7 +160,7 @@ class Vector(FirstSteps, Release):
         """The plain content, with whatever was done to it in place."""
         return self._constructor(self)
 
-    @example(PLOT)
+    @plotting
     def plot(self, ax: Any = None, level: float = LEVEL, y: Any = None) -> Any:
         """Draw bars (points for dates), the steps of an ecdf or the heat map of a crosstab; see `Release.plot`.
 

@@ -6,16 +6,21 @@ import re
 import shlex
 import threading
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-from support.frames import fresh, people, protected
+from support.frames import fresh, people, protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, StreamClosedError
 from pandas_dp.__main__ import main
+from pandas_dp.aggregates.moments import CUT, Mean
 from pandas_dp.core import gate
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.facts.kinds import Kind
 from pandas_dp.session import registry
 
 LINE = re.compile(r"df\.dp(?:\.\w+)*\((?:[^()]|\([^()]*\))*\)(?:\.\w+\((?:[^()]|\([^()]*\))*\))*")
@@ -317,6 +322,85 @@ def test_a_csv_file_that_cannot_be_read_is_told_without_a_cell(name, engine, tmp
     assert caught.value.__cause__ is caught.value.__context__ is None
     if right is not None:
         assert len(pandas_dp.read_csv(path, **right))
+
+
+@pytest.mark.parametrize(("key", "what", "freq"), [("2013-01", "month", "M"), ("2013", "year", "Y")])
+def test_a_month_is_no_key_among_days(key, what, freq, monkeypatch):
+    """It was answered for its first day alone."""
+    df = protected(people())
+    line = f"bins=pd.period_range({key!r}, {key!r}, freq={freq!r})"
+    for ask in (
+        lambda d: d.groupby("when", keys=[key]).size(),
+        lambda d: d.mode("when", keys=["2013-02-01", key]),
+        lambda d: d.crosstab("when", "sex", keys={"when": [key], "sex": ["f"]}),
+    ):
+        with refused(monkeypatch, df, ArgumentValueError) as caught:
+            ask(df.dp(epsilon=1))
+        assert f"{key!r} is a {what}, and keys are single days: type '2013-01-01', or" in str(caught.value)
+        assert line in str(caught.value)
+    eval(f"df.dp(epsilon=1).groupby('when', {line}).size()", {"df": df, "pd": pd})
+
+
+def test_a_crosstab_of_values_is_told_as_a_pivot_table(monkeypatch):
+    """The line that was shown kept the argument that the next refusal was about."""
+    df, told = protected(people()), "crosstab() counts rows; a column by two others is "
+    keys = {"sex": ["f", "m"], "city": ["x", "y"]}
+    for ask in (
+        lambda d: d.crosstab("sex", "city", keys=keys, values="age", aggfunc="mean"),
+        lambda d: d.crosstab(index="sex", columns="city", keys=keys, values="age", aggfunc="count"),
+        lambda d: d.crosstab("sex", "city", keys=keys, values="age", bounds=(0, 100)),
+    ):
+        with refused(monkeypatch, df, ArgumentTypeError) as caught:
+            ask(df.dp(epsilon=1))
+        line = str(caught.value).removeprefix(told).replace("(lower, upper)", "(0, 100)")
+        assert line.startswith("d.pivot_table('age', ")
+        assert eval(line, {"d": df.dp(epsilon=1), "keys": keys}).shape[0] == 2
+    with refused(monkeypatch, df, ArgumentTypeError) as caught:
+        eval("d.crosstab('sex', 'city', values='age')", {"d": df.dp(epsilon=1)})  # no code to read
+    assert str(caught.value) == f"{told}pivot_table('age', 'sex', 'city', bounds=(lower, upper))"
+
+
+def test_a_preview_of_groups_also_tells_the_error_where_the_rows_are_those_of_all():
+    """Rows of the table were typed, and read as those of each group."""
+    df = protected(people())
+    asked = df.dp.preview(epsilon=1, rows=5000).groupby("city", keys=["x", "y", "z", "w"])
+    each = df.dp.preview(epsilon=1, rows=1250).groupby("city", keys=["x", "y", "z", "w"])
+    for ask in (
+        lambda g: g.mean("age", bounds=(0, 100)),
+        lambda g: g.std("age", bounds=(0, 100)),
+        lambda g: g.agg(m=("age", "mean"), s=("age", "var"), n=("age", "count"), bounds={"age": (0, 100)}),
+    ):
+        of_one = re.search(r"± [\d,.]+", ask(each).error)[0]
+        text = ask(asked).error
+        assert text.split("± ")[2].startswith(of_one.removeprefix("± ")), text
+        assert "with 5,000 in 4 equal groups" in text
+    assert "equal groups" not in df.dp.preview(epsilon=1, rows=5000).mean("age", bounds=(0, 100)).error
+
+
+def test_slips_with_an_answer_are_told_the_line_to_type():
+    """Python's own errors were shown, and of a list with a published file that it was no list."""
+    df = protected(people())
+    count, sizes = df.dp(epsilon=1).count(), df.dp(epsilon=1).groupby("sex", keys=["f", "m"]).size()
+    for answer in (count, sizes):
+        with pytest.raises(ArgumentTypeError, match=r"\.interval\(0\.95, of='population'\)$"):
+            answer.interval(population=True)
+        with pytest.raises(ArgumentTypeError, match=r"write_text\(answer\.to_json\(\)\)$"):
+            answer.to_json("a.json")
+        for kind in (answer.plot.bar, answer.plot.line):
+            with pytest.raises(ArgumentTypeError, match=r"are drawn by \.plot\(y=None"):
+                kind()
+    with pytest.raises(ArgumentTypeError, match=r"element 1 is none: a file of one, .* pandas_dp\.reconcile"):
+        pandas_dp.reconcile([sizes, sizes * 2])
+
+
+def test_a_mean_that_noise_moved_to_an_end_of_the_bounds_is_told():
+    """It was shown as 0, and so it would be published."""
+    lattice, law = Lattice.between(Fraction(0), Fraction(100), 16), DiscreteLaplace(Fraction(10**6))
+    mean, row = Mean("cost", lattice, Kind("number")), lattice.cells
+    plenty = 400 * row  # of which the noise is a few hundredths
+    cases = ((-1, plenty), True), ((plenty, 0), True), ((row, plenty), False), ((10, plenty, -20), True)
+    for features, cut in cases:
+        assert mean.notes([features, (plenty, plenty, 0)[: len(features)]], row, law) == (CUT,) * cut, features
 
 
 def test_bins_in_a_schema_are_told_where_they_go():

@@ -137,7 +137,10 @@ def test_what_does_not_add_up_is_refused(df, days):
     narrow, wide = (ask(df, f"2026-11-0{day}").sum("cost", bounds=(0, day)) for day in (1, 2))
     with pytest.raises(ArgumentTypeError, match="of another question"):
         pandas_dp.running_total([narrow, wide])
-    for nothing in (first, [first], [first, int(days[1])], "days", None):
+    for other in (int(days[1]), days[1] + 0, pd.Series([1])):
+        with pytest.raises(ArgumentTypeError, match=r"element 1 is none: a file.*: pandas_dp\.running_total"):
+            pandas_dp.running_total([first, other])
+    for nothing in (first, [first], "days", None):
         with pytest.raises(ArgumentTypeError, match=r"takes a list of two answers or more: pandas_dp\.running_total"):
             pandas_dp.running_total(nothing)
 
