@@ -48,7 +48,9 @@ ANOTHER = (
     "{name!r} answers for another table already; without --version a file counts as new content, so every question is charged "
     "again. Is it the same table? Add --version 2026-11-28 to each call"
 )
-GIVEN = re.compile(r"(?<![-\w])(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")  # an argument, as it ends a message
+GIVEN = re.compile(
+    r"(?<![-\w])(?<!--spent-since )(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$"
+)  # an argument, as it ends a message
 IN_CODE = {
     "df.dp.session.extend(": "in code, pandas_dp.open_session('visits.dpledger').extend(",
     ", then df.dp.session.close() and protect again": ", then open this one",

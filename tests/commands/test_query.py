@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from fractions import Fraction
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -383,6 +384,22 @@ def test_a_misspelt_budget_is_told_by_those_that_there_are(tmp_path, monkeypatch
     close = "it has 'visits'; did you mean 'visits'? Or "
     assert asked(capsys, "--name", "visit")[1].startswith(missing.format("visit", close))
     assert asked(capsys, "--name", "other")[1].startswith(missing.format("other", "it has 'visits'; or "))
+
+
+def test_the_line_of_an_older_copy_is_one_to_type(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    visits().to_parquet("visits.parquet")
+    assert asked(capsys, "--name", "a", "--total", "3") == (0, "")
+    with pytest.raises(SystemExit):
+        main(["ledger", "backup", "books", "a copy"])
+    Path("a copy").replace("books again")
+    code, err = asked(capsys, "--name", "a", "--ledger", "books again")
+    line = re.search(r"type pandas-dp (ledger restore .* --spent-since epsilon=0\.5)\n", err)[1]
+    assert code == 1
+    with pytest.raises(SystemExit) as end:
+        main(shlex.split(line))
+    assert end.value.code == 0
+    assert asked(capsys, "--name", "a", "--ledger", "books again")[0] == 0
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
