@@ -228,6 +228,18 @@ def test_lines_of_code_are_told_as_options(code, shell):
     assert in_shell(code) == shell
 
 
+def test_a_larger_total_is_a_command_to_type(ask, capsys):
+    assert ask("count()", "--epsilon", "0.5", "--total", "0.5").returncode == 0
+    refused = ask("count()", "--epsilon", "0.5"), ask("count()", "--epsilon", "0.5", "--total", "2")
+    for done, total in zip(refused, ("1", "2"), strict=True):
+        line = re.search(r"pandas-dp (ledger extend .*? --to (\S+) --reason ('.*?'|\.\.\.))", done.stderr)
+        assert (line[2], "df.dp" in done.stderr.partition("A fresh")[0]) == (total, False)
+        with pytest.raises(SystemExit) as end:
+            main(shlex.split(line[1]))
+        assert end.value.code == 0, capsys.readouterr().err
+    assert ask("count()", "--epsilon", "1").returncode == 0
+
+
 def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
     pd.DataFrame({"sex": ["f", "m"]}).to_parquet(tmp_path / "a.parquet")
     given = ["--epsilon", "0.5", "--ledger", str(tmp_path / "books"), "--name", "a", "--total", "3"]
