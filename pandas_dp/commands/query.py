@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
     terms = terms.for_table(empty, options.ledger)
     check_period(terms, options.period, f"--each D --time {terms.when[1] or 'visited_at'} where the budget is opened")
 
-    with data_files.dtypes_told(options.data, SCHEMA):
+    with data_files.dtypes_told(options.data, SCHEMA, empty, {"": options.ask}):
         seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows, options.period)
     if person := terms.person_column(empty, options.ledger):
         told(

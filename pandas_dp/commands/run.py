@@ -81,7 +81,8 @@ def run(options: argparse.Namespace) -> int:
     empty = data_files.empty_frame(options.data, plan.schema, written)
     terms = plan.terms.for_table(empty, options.ledger)
     check_period(terms, options.period, '[budget] period = "D", time = "visited_at"')
-    with data_files.dtypes_told(options.data, "[schema.{}] and below it"):
+    questions = {planned.name: repr(planned.query) for planned in plan.queries}
+    with data_files.dtypes_told(options.data, "[schema.{}] and below it", empty, questions):
         seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period, goes_on=True)
     if person := terms.person_column(empty, options.ledger):
         told(ROWS.format(column=person, line=f'unit = "{person}" and max_rows = 10 in [budget]'), DONE)

@@ -97,9 +97,41 @@ def test_public_facts_of_a_csv_file(ask):
     (ask.path / name).write_text(line.replace(" and ", "\n"))
     known = ("--epsilon", "0.5", "--schema", ask.path / name)
     assert ask("mean('cost', bounds=(0, 100))", *known, *TOTAL, data="visits.csv").returncode == 0
+    done = ask("mean('cost')", "--epsilon", "0.5", "--schema", ask.path / name, *TOTAL, data="visits.csv")
+    assert (done.returncode, "public bounds" in done.stderr, "CSV" in done.stderr) == (2, True, False)
     (ask.path / "schema.toml").write_text("[cost]\nbounds = [0, 100]\n")
     done = ask("mean('cost')", "--epsilon", "0.5", "--schema", ask.path / "schema.toml", *TOTAL, data="visits.csv")
     assert done.returncode == 0
+
+
+MONTHS = "pd.period_range('2013-01', '2013-03', freq='M')"
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("mean('cost')", "[\"cost\"] and dtype = 'float64' and bounds = [0, 5000]"),
+        ("mean('cost', bounds=(0, 100))", "[\"cost\"] and dtype = 'float64'"),
+        (
+            "groupby('ward', keys=['A', 'B'])['cost'].median()",
+            "[\"cost\"] and dtype = 'float64' and bounds = [0, 5000]",
+        ),
+        (f"groupby('day', bins={MONTHS}).size()", "[\"day\"] and dtype = 'datetime64[us]'"),
+        ("histogram('cost', bins=[0, 50])", "[\"cost\"] and dtype = 'float64'"),
+        ("query('cost > 50').count()", "[\"cost\"] and dtype = 'float64'"),
+    ],
+)
+def test_the_lines_that_a_csv_file_lacks_are_those_of_its_question(tmp_path, monkeypatch, capsys, question, lines):
+    monkeypatch.chdir(tmp_path)
+    visits().to_csv("visits.csv", index=False)
+    typed = ["query", "visits.csv", question, *map("=".join, USUAL.items()), "--schema=schema.toml"]
+    Path("schema.toml").write_text("")
+    for code in (2, 0):
+        with pytest.raises(SystemExit) as end:
+            main(typed)
+        assert end.value.code == code
+        assert code == 0 or f"a file with the lines {lines}. There" in capsys.readouterr().err
+        Path("schema.toml").write_text(lines.replace(" and ", "\n"))
 
 
 @pytest.mark.parametrize(
