@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from functools import partial
 from typing import ClassVar, NoReturn
 
 import pandas as pd
@@ -84,12 +85,13 @@ def main(arguments: list[str] | None = None) -> None:
         options = parser.parse_args([*typed, *lacking], argparse.Namespace(typed=typed, lacking=lacking))
     if options.command not in known:
         sys.exit(ended(demo))
-    words = query.in_shell if options.command == "query" else str  # a plan file is no command line
     asked = options.command != "ledger" and options.ledger and not options.dry_run
     kept = (
         f"; what was paid for is in the ledger: pandas-dp ledger export {shlex.quote(options.ledger)}" if asked else ""
     )
-    sys.exit(ended(lambda: known[options.command].run(options), words, kept))
+    sys.exit(
+        ended(lambda: known[options.command].run(options), partial(known[options.command].here, options=options), kept)
+    )
 
 
 if __name__ == "__main__":

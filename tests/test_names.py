@@ -98,7 +98,7 @@ def test_the_command_line_refuses_them_too(line, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as done:
         main(line.split())
     assert done.value.code == 2
-    typed = "--name visits" if line == QUERY else "name='visits'"
+    typed = "--name visits" if line == QUERY else 'name = "visits"'
     assert f"the budget 'visits' exists: type {typed}\n" in capsys.readouterr().err
     ledger = open_ledger("l.dpledger")
     assert list(ledger.heads()) == ["visits"]

@@ -15,7 +15,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -110,6 +110,7 @@ CSV_DTYPES = "'float64', 'Int64', 'boolean', 'datetime64[us]' or 'str'"
 STEPS = re.compile(
     r"; if (the text|it) holds (numbers|dates)(, convert it first)?: df = .*?\)(?=;|$)|" + re.escape(LATER)
 )
+BOUNDED, OPERATION = "() needs a column of numbers or dates", "does not work on text"  # as refusals say
 UNREADABLE = "the data file cannot be read as {format}; nothing was charged"
 
 
@@ -171,23 +172,34 @@ def same_frame(path: str, schema: Schema, empty: pd.DataFrame, written: CsvForm 
 
 
 @contextlib.contextmanager
-def dtypes_told(path: str, schema: str) -> Iterator[None]:
-    """Say where the dtypes of a CSV file come from, if a question does not fit them: lines of a `schema` for a column.
+def dtypes_told(path: str, schema: str, empty: pd.DataFrame, asked: Mapping[str, str]) -> Iterator[None]:
+    """Say what a CSV file lacks where a question does not fit a column of text: lines of a `schema` for that column.
 
-    Steps in code are left out.
+    Its bounds too, where the question, which `asked` has by its name, gives none. Steps in code are left out.
     """
     try:
         yield
     except ArgumentTypeError as error:
-        told = STEPS.sub("", str(error))
-        if _found(path)[0] != "csv":
+        told, step = STEPS.sub("", str(error)), STEPS.search(str(error))
+        column = _of_text(told, step[0] if step else "", empty) if _found(path)[0] == "csv" else None
+        if column is None:
             raise ArgumentTypeError(told) from None
-        held = re.search("'([^']+)' holds text", told)
-        lines = schema.format(json.dumps(held[1] if held else "age", ensure_ascii=False))
+        name = re.match("query '([^']+)': ", told)
+        bounded = BOUNDED in told and not re.search("bounds|bins", asked.get(name[1] if name else "", ""))
+        dtype = "datetime64[us]" if step and step[2] == "dates" else "float64"
+        also = ", which can hold public bounds" * bounded
         raise ArgumentTypeError(
-            f"{told}. Columns of a CSV file are text unless the schema says otherwise: {lines} dtype = 'float64'. There are "
-            f"{CSV_DTYPES}"
+            f"{told}. Columns of a CSV file are text unless the schema says otherwise{also}: "
+            f"{schema.format(json.dumps(column, ensure_ascii=False))} dtype = '{dtype}'{' and bounds = [0, 5000]' * bounded}. "
+            f"There are {CSV_DTYPES}"
         ) from None
+
+
+def _of_text(told: str, step: str, empty: pd.DataFrame) -> str | None:
+    """The column of text that a question does not fit, as its refusal and a step in it name it; None where it fits."""
+    held = re.search(r"d\['([^']+)'\]", step) or re.search("'([^']+)' holds ", told)
+    named = [held[1]] if held else re.findall(r"\w+", told) if OPERATION in told else []
+    return next((name for name in named if name in empty and isinstance(empty[name].dtype, pd.StringDtype)), None)
 
 
 def _found(path: str) -> tuple[str, list[str]]:

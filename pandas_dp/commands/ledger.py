@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -14,6 +15,7 @@ from pandas_dp.books import budget_words, odometer
 from pandas_dp.books.amounts import state_of
 from pandas_dp.books.report import report
 from pandas_dp.books.views import PART
+from pandas_dp.commands import words
 from pandas_dp.commands.exits import DONE
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -29,6 +31,7 @@ from pandas_dp.release import summary
 from pandas_dp.release.text import protected
 from pandas_dp.session import ledger_files
 
+REPORTED = re.compile(r"session\.report\('([^']*)'(, about=\{[^}]*\})?(, values=True)?\)")
 UNANSWERED = (
     "{count:,} charged without an answer (the process ended before it was stored, or the question failed, or is under way): "
     "asked again, each is charged again"
@@ -111,6 +114,24 @@ def run(options: argparse.Namespace) -> int:
     except LedgerError as error:
         raise LedgerError(f"{options.file}: {error}") from None
     return DONE
+
+
+def here(text: str, options: argparse.Namespace) -> str:
+    """A text with what is typed here in place of code.
+
+    Examples
+    --------
+    >>> here("session.report('statement.json', values=True)", argparse.Namespace(file="v.dpledger"))
+    'pandas-dp ledger report v.dpledger --out statement.json --values'
+    """
+    line = f"pandas-dp ledger report {shlex.quote(options.file)} --out"
+    text = REPORTED.sub(
+        lambda found: (
+            f"{line} {shlex.quote(found[1])}{' --about about.toml' * bool(found[2])}{' --values' * bool(found[3])}"
+        ),
+        text.replace("about={...} or a TOML file", "--about about.toml, a TOML file").replace("a mapping, or ", ""),
+    )
+    return words.raised(text, options.file, getattr(options, "name", None) or "visits")
 
 
 def _shown(ledger: Ledger) -> Iterator[str]:

@@ -383,6 +383,9 @@ def _query(entry: Mapping[str, Any]) -> PlannedQuery:
     price = entry["price"]
     if isinstance(price, Mapping):
         _known(price, PRICES, "price")
+    else:
+        said = f"epsilon = {price}" if type(price) in (int, float) else "epsilon = 0.5"
+        raise ArgumentTypeError(f"a price is a table: price = {{ {said} }}")
     if "ask" in entry:
         given, _ = json_values.checked({"price": price, "calls": []}, DEFAULTS)
         query = read_query(entry["ask"], given)

@@ -9,7 +9,7 @@ import shlex
 from contextlib import closing
 from typing import Any, cast
 
-from pandas_dp.commands import data_files
+from pandas_dp.commands import data_files, words
 from pandas_dp.commands.dry_run import rehearse, typed
 from pandas_dp.commands.exits import CODES, DONE, DRY, finishing, told
 from pandas_dp.commands.plans import (
@@ -42,22 +42,17 @@ LINE = (
 SCHEMA = "--schema schema.toml, a file with the lines [{}] and"
 PEOPLE = "--unit {column} --max-rows 10"
 TEXT = "ask one question of a table in a file"
-# what errors name as the line to type: a price, and the terms of a budget
-PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
 ANOTHER = (
     "{name!r} answers for another table already; without --version a file counts as new content, so every question is charged "
     "again. Is it the same table? Add --version 2026-11-28 to each call"
 )
-GIVEN = re.compile(r"(?<![-\w])(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")  # an argument, as it ends a message
 IN_CODE = {
-    "df.dp.session.extend(": "in code, pandas_dp.open_session('visits.dpledger').extend(",
     ", then df.dp.session.close() and protect again": ", then open this one",
     ", df.dp.protect(..., name='visits'), after df.dp.session.close() if this very frame has a session open": ": --name others",
     "; if you do not know one, max_rows='private' finds it for a twentieth of the total": "",
 }
 FILE = "visits.parquet"
 NEEDS = {FILE: "a FILE", "count()": "a QUESTION", "--epsilon=0.5": "a price"}
-QUOTES = "'\""
 NAMED = (*PRICES, *UNIT, "name", "table", "version")
 WHEN = {
     "each": "period",
@@ -120,10 +115,10 @@ def run(options: argparse.Namespace) -> int:
     """Carry it out; see `exits` for the codes."""
     missing = _missing(options)
     if options.lacking or {*missing} - {"--epsilon=0.5", "--total=3"} or len(missing) > 1:
-        words = options.typed
+        given = options.typed
         if options.lacking == ["count()"] and options.data.endswith(")"):  # what stands there is the question
-            words, options.lacking = [words[0], FILE, *words[1:]], []
-        whole = shlex.join(["pandas-dp", *words, *options.lacking, *missing])
+            given, options.lacking = [given[0], FILE, *given[1:]], []
+        whole = shlex.join(["pandas-dp", *given, *options.lacking, *missing])
         own = f" (where somebody can own several rows, also {PEOPLE.format(column='patient_id')})"
         new = options.unit is None and existing_ledger(options.ledger) is None
         fresh = "" if options.ledger and options.name else ", or every call would have a fresh budget"
@@ -142,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
     terms = terms.for_table(empty, options.ledger)
     check_period(terms, options.period, f"--each D --time {terms.when[1] or 'visited_at'} where the budget is opened")
 
-    with data_files.dtypes_told(options.data, SCHEMA):
+    with data_files.dtypes_told(options.data, SCHEMA, empty, {"": options.ask}):
         seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows, options.period)
     if person := terms.person_column(empty, options.ledger):
         told(
@@ -150,7 +145,7 @@ def run(options: argparse.Namespace) -> int:
             DONE,
         )
     if options.dry_run:
-        print(in_shell(repr(seen.questions[0].preview)))
+        print(here(repr(seen.questions[0].preview), options))
         return DONE if seen.paid else DRY
     with shown("reads the table"):
         frame = data_files.same_frame(options.data, schema, empty, written)
@@ -177,7 +172,12 @@ def _missing(options: argparse.Namespace) -> list[str]:
     return [option for option, given in needed.items() if not given]
 
 
-def in_shell(text: str) -> str:
+def here(text: str, options: argparse.Namespace) -> str:
+    """A text with what is typed here in place of code."""
+    return in_shell(text, options.ledger or "visits.dpledger", options.name or "visits")
+
+
+def in_shell(text: str, ledger: str = "visits.dpledger", name: str = "visits") -> str:
     """A text with the options to type in place of arguments in code.
 
     Examples
@@ -186,24 +186,21 @@ def in_shell(text: str) -> str:
     "discover keys (needs a delta): --epsilon 1 --delta 1e-6 with value_counts('sex')"
     >>> in_shell("unit needs max_rows: protect(epsilon=3, unit='pid', max_rows=10)")
     'unit needs max_rows: --total 3 --unit pid --max-rows 10'
+    >>> in_shell("raise it on record: df.dp.session.extend(to=6, reason='a second year of visits')")
+    "raise it on record: pandas-dp ledger extend visits.dpledger --name visits --to 6 --reason 'a second year of visits'"
     """
-    for code, here in IN_CODE.items():
-        text = text.replace(code, here)
-    text = GIVEN.sub(lambda found: _option(found[1], found[2]) if found[1] in NAMED else found[0], text)
-    text = PRICED.sub(lambda found: _options(found[1], found[0], {}) + (" with " if found[2] else ""), typed(text))
-    return OPENED.sub(lambda found: _options(found[1], found[0], OPENS), text)
+    for code, shell in IN_CODE.items():
+        text = text.replace(code, shell)
+    text = words.GIVEN.sub(lambda found: words.option(found[1], found[2]) if found[1] in NAMED else found[0], text)
+    text = words.raised(typed(text), ledger, name)
+    text = words.PRICED.sub(lambda found: _options(found, {}) + (" with " if found[2] else ""), text)
+    return words.OPENED.sub(lambda found: _options(found, OPENS), text)
 
 
-def _options(arguments: str, text: str, names: dict[str, str]) -> str:
-    """Arguments as options; the text as it is where they are no named ones, such as three dots."""
-    pairs = [pair.partition("=") for pair in arguments.split(", ")]
-    if not all(name.isidentifier() and value for name, _, value in pairs):
-        return text
-    return " ".join(_option(names.get(name, name), value) for name, _, value in pairs)
-
-
-def _option(name: str, value: str) -> str:
-    return f"--{name.replace('_', '-')} {shlex.quote(value.strip(QUOTES))}"
+def _options(found: re.Match[str], names: dict[str, str]) -> str:
+    """Arguments as options; the text as it is where they are no named ones."""
+    pairs = words.arguments(found[1])
+    return " ".join(words.option(names.get(name, name), value) for name, value in pairs) or found[0]
 
 
 def _number(text: str, name: str) -> Any:

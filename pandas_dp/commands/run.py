@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from importlib.resources import files
 from textwrap import indent
 from typing import Any, cast
@@ -15,20 +17,27 @@ from typing import Any, cast
 import pandas as pd
 
 from pandas_dp import __version__
-from pandas_dp.commands import data_files
+from pandas_dp.commands import data_files, words
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles, one_job
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, finishing, told
 from pandas_dp.commands.ledger import UNANSWERED, extend, unanswered
-from pandas_dp.commands.plans import PERIOD, ROWS, PipelinePlan, check_period, check_text
+from pandas_dp.commands.plans import PERIOD, ROWS, TERMS, PipelinePlan, check_period, check_text
+from pandas_dp.commands.query import IN_CODE
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
 from pandas_dp.facts.progress import shown
+from pandas_dp.queries import json_values
 from pandas_dp.release.base import Release
 from pandas_dp.session.session import Session
 
 TEXT = "ask the questions of a plan file, in their order, on one budget"
 MORE = """A job that failed is started again with the same version: what was answered is in the ledger and costs nothing. New
 content gets a new version, and is charged."""
+IN_PLAN = IN_CODE | {
+    ": --name others": ': name = "others" in [budget]',
+    json_values.EXAMPLE: 'price = { epsilon = 0.5 }, calls = [{ call = "count", args = ["age"] }]',
+}
+TABLE = {"table": "name", "version": "version"}  # arguments in code, and what [table] calls them
 EXAMPLE = files("pandas_dp.commands").joinpath("plan.toml").read_text("utf-8")
 
 
@@ -64,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if options.lacking and (error := _lacking(options, options.version is None)) is not None:
         raise error
     plan = PipelinePlan.read(options.plan)
+    options.name = plan.terms.name
     version = plan.version if options.version is None else check_text(options.version, "--version")
     if (error := _lacking(options, version is None and plan.terms.when[0] is None)) is not None:
         raise error
@@ -71,7 +81,8 @@ def run(options: argparse.Namespace) -> int:
     empty = data_files.empty_frame(options.data, plan.schema, written)
     terms = plan.terms.for_table(empty, options.ledger)
     check_period(terms, options.period, '[budget] period = "D", time = "visited_at"')
-    with data_files.dtypes_told(options.data, "[schema.{}] and below it"):
+    questions = {planned.name: repr(planned.query) for planned in plan.queries}
+    with data_files.dtypes_told(options.data, "[schema.{}] and below it", empty, questions):
         seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period, goes_on=True)
     if person := terms.person_column(empty, options.ledger):
         told(ROWS.format(column=person, line=f'unit = "{person}" and max_rows = 10 in [budget]'), DONE)
@@ -92,7 +103,39 @@ def run(options: argparse.Namespace) -> int:
         frame = cast("Any", frame).dp.period(*options.period) if options.period else frame
         with closing(session), finishing() as stopped:
             files.set_aside([question.name for question in seen.questions])
-            return _in_order(seen, frame, session, files, progress, stopped)
+            return _in_order(seen, frame, session, files, progress, stopped, partial(here, options=options))
+
+
+def here(text: str, options: argparse.Namespace) -> str:
+    """A text with what is written in a plan in place of code.
+
+    Examples
+    --------
+    >>> here("a query needs a price: df.dp(epsilon=0.5)", argparse.Namespace(ledger=None))
+    'a query needs a price: price = { epsilon = 0.5 }'
+    >>> here("protect(epsilon=3, unit='pid', max_rows=10)", argparse.Namespace(ledger=None))
+    '[budget] epsilon = 3, unit = "pid", max_rows = 10'
+    """
+    for code, plan in IN_PLAN.items():
+        text = text.replace(code, plan)
+    text = words.GIVEN.sub(lambda found: words.entry(found[1], found[2]) if found[1] in TERMS else found[0], text)
+    text = words.raised(text, options.ledger or "visits.dpledger", getattr(options, "name", "visits"))
+    return words.OPENED.sub(_terms, words.PRICED.sub(_price, text))
+
+
+def _price(found: re.Match[str]) -> str:
+    said = ", ".join(words.entry(*pair) for pair in words.arguments(found[1]))
+    return f"price = {{ {said} }}{' with ' if found[2] else ''}" if said else found[0]
+
+
+def _terms(found: re.Match[str]) -> str:
+    """Terms of a budget and a table; the text as it is where some are for code alone. A ledger is an option."""
+    given = dict(words.arguments(found[1]))
+    budget = [words.entry(*pair) for pair in given.items() if pair[0] in TERMS]
+    table = [words.entry(TABLE[name], value) for name, value in given.items() if name in TABLE]
+    if not budget or given.keys() - {*TERMS, *TABLE, "ledger"}:
+        return found[0]
+    return f"[budget] {', '.join(budget)}" + (f" and [table] {', '.join(table)}" if table else "")
 
 
 def _lacking(options: argparse.Namespace, unversioned: bool) -> ArgumentTypeError | None:
@@ -123,6 +166,7 @@ def _in_order(
     files: AnswerFiles,
     progress: bool,
     stopped: Callable[[], int | None],
+    typed: Callable[[str], str],
 ) -> int:
     """Ask the questions one after another, and write each answer before the next is asked, or the job stops."""
 
@@ -140,11 +184,11 @@ def _in_order(
         try:
             release, stored = _asked(question, frame)
         except BudgetExceededError as error:
+            more = f"; the total is raised on record, and then in the plan: {error._raised}" if error._raised else ""
             written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
             return told(
                 f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
-                f"{error.fits}. {f'{error.where}. ' if session.unit.period else ''}{written}"
-                f"{f'. {lost}' if (lost := _lost(session)) else ''}",
+                f"{typed('. '.join(filter(None, [f'{error.fits}{more}', error.where, written, _lost(session)])))}",
                 DRY,
             )
         files.add(question.name, release, stored)

@@ -26,7 +26,7 @@ from pandas_dp.core.filters import Filter, PlanFilter, PureFilter
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError, PandasDPError
-from pandas_dp.session.ledger_forms import RESTORE, prepare
+from pandas_dp.session.ledger_forms import RESTORE, naming, prepare
 
 MOST = 1000  # entries of a program after which it removes what is remembered of others that are smaller
 # budget, number of its last entry, and its digest or nothing
@@ -50,7 +50,7 @@ class Witness(Protocol):
 def look(ledger: Ledger) -> None:
     """Compare a ledger that was just opened with what is remembered of it."""
     known = _remembered(ledger._store.identifier)
-    ledger._store.refusal = ledger._store.refusal or _behind(ledger, known)
+    ledger._store.refusal = naming(ledger._store.refusal or _behind(ledger, known), str(ledger.path))
     ledger.told = tell
     remember(ledger)
 
@@ -230,7 +230,7 @@ def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
             many = f"{last:,} entries, {entries:,} were seen" if last < entries else f"entry {entries:,} differs"
             return (
                 f"this ledger is older than one that was open here ({name}: {many}): an old copy was put back, or two "
-                f"copies were used. Bring the newer one, or: {RESTORE}"
+                f"copies were used. Bring the newer one, or: {naming(RESTORE, str(ledger.path))}"
             )
         return ""
 

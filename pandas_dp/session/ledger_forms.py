@@ -8,6 +8,7 @@ are put back only into a file that is not, by the very transaction that was cut 
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -44,7 +45,13 @@ UNPREPARED = {
     True: f"{files.READ_ONLY}, and a charge was cut short in it: open it once where it may be written",
     False: f"{files.READ_ONLY}, and an older version wrote it: open it once where it may be written",
 }
+EXAMPLE = "restore visits.dpledger"  # as texts name a file that they do not know
 LOCKS, LOCKED = 0x40000000, 512  # the bytes of a file that SQLite locks
+
+
+def naming(text: str, path: str) -> str:
+    """A text with the file itself in the line to type."""
+    return text.replace(EXAMPLE, f"restore {shlex.quote(path)}")
 
 
 def prepare(path: str) -> None:
@@ -116,7 +123,7 @@ def _check_log(path: str) -> None:
             migrate(copy, True, path)
             if all(found.get(name, 0) >= last for name, last in alone) and _whole(copy, pages=True):
                 return
-    raise LedgerError(STALE)
+    raise LedgerError(naming(STALE, path))
 
 
 def _held(path: str) -> list[tuple[str, int]]:
@@ -187,7 +194,7 @@ def _finish(path: str, journal: str) -> None:
         if not whole and _belongs(file, journal):
             return
         if not whole and not _whole(connection, pages=False):
-            raise LedgerError(TORN)
+            raise LedgerError(naming(TORN, path))
         os.fsync(file.fileno())
         with open(journal, "r+b") as beside:
             beside.truncate()

@@ -161,6 +161,25 @@ def test_restore_charges_what_is_typed_even_beyond_the_total(capsys, books, tmp_
     session._ledger.close()
 
 
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (("report", "--out", "c.pdf"), "report {} --out c.html"),
+        (("report", "--out", "c.html", "--values"), "report {} --out statement.json --about about.toml"),
+        (("report", "--out", "c.yaml", "--values"), "report {} --out statement.json --values"),
+        (("report", "--out", "c.yaml", "--name", "visits"), "knows: --about about.toml, a TOML file with"),
+        (("extend", "--name", "visits", "--to", "2", "--reason", "a"), "extend {} --name visits --to 6 --reason 'a second"),
+        (("extend", "--name", "visits", "--to", "-2", "--reason", "a"), "extend {} --name visits --to 6 --reason 'a second"),
+    ],
+)  # fmt: skip
+def test_refusals_tell_what_is_typed_here(capsys, books, typed, told):
+    code, out, err = run(capsys, typed[0], books, *typed[1:])
+    assert (code, out) == (2, "")
+    assert told.format(books) in err
+    assert "session" not in err
+    assert "={" not in err
+
+
 @pytest.mark.parametrize("what", ["show", "verify", "export"])
 def test_what_is_no_ledger_is_refused_and_none_is_made(capsys, tmp_path, what):
     code, out, err = run(capsys, what, tmp_path / "none.dpledger")

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from fractions import Fraction
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -96,9 +97,41 @@ def test_public_facts_of_a_csv_file(ask):
     (ask.path / name).write_text(line.replace(" and ", "\n"))
     known = ("--epsilon", "0.5", "--schema", ask.path / name)
     assert ask("mean('cost', bounds=(0, 100))", *known, *TOTAL, data="visits.csv").returncode == 0
+    done = ask("mean('cost')", "--epsilon", "0.5", "--schema", ask.path / name, *TOTAL, data="visits.csv")
+    assert (done.returncode, "public bounds" in done.stderr, "CSV" in done.stderr) == (2, True, False)
     (ask.path / "schema.toml").write_text("[cost]\nbounds = [0, 100]\n")
     done = ask("mean('cost')", "--epsilon", "0.5", "--schema", ask.path / "schema.toml", *TOTAL, data="visits.csv")
     assert done.returncode == 0
+
+
+MONTHS = "pd.period_range('2013-01', '2013-03', freq='M')"
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("mean('cost')", "[\"cost\"] and dtype = 'float64' and bounds = [0, 5000]"),
+        ("mean('cost', bounds=(0, 100))", "[\"cost\"] and dtype = 'float64'"),
+        (
+            "groupby('ward', keys=['A', 'B'])['cost'].median()",
+            "[\"cost\"] and dtype = 'float64' and bounds = [0, 5000]",
+        ),
+        (f"groupby('day', bins={MONTHS}).size()", "[\"day\"] and dtype = 'datetime64[us]'"),
+        ("histogram('cost', bins=[0, 50])", "[\"cost\"] and dtype = 'float64'"),
+        ("query('cost > 50').count()", "[\"cost\"] and dtype = 'float64'"),
+    ],
+)
+def test_the_lines_that_a_csv_file_lacks_are_those_of_its_question(tmp_path, monkeypatch, capsys, question, lines):
+    monkeypatch.chdir(tmp_path)
+    visits().to_csv("visits.csv", index=False)
+    typed = ["query", "visits.csv", question, *map("=".join, USUAL.items()), "--schema=schema.toml"]
+    Path("schema.toml").write_text("")
+    for code in (2, 0):
+        with pytest.raises(SystemExit) as end:
+            main(typed)
+        assert end.value.code == code
+        assert code == 0 or f"a file with the lines {lines}. There" in capsys.readouterr().err
+        Path("schema.toml").write_text(lines.replace(" and ", "\n"))
 
 
 @pytest.mark.parametrize(
@@ -226,6 +259,18 @@ def test_a_budget_with_a_delta_or_a_plan_goes_on_on_its_own_terms(ask):
 )
 def test_lines_of_code_are_told_as_options(code, shell):
     assert in_shell(code) == shell
+
+
+def test_a_larger_total_is_a_command_to_type(ask, capsys):
+    assert ask("count()", "--epsilon", "0.5", "--total", "0.5").returncode == 0
+    refused = ask("count()", "--epsilon", "0.5"), ask("count()", "--epsilon", "0.5", "--total", "2")
+    for done, total in zip(refused, ("1", "2"), strict=True):
+        line = re.search(r"pandas-dp (ledger extend .*? --to (\S+) --reason ('.*?'|\.\.\.))", done.stderr)
+        assert (line[2], "df.dp" in done.stderr.partition("A fresh")[0]) == (total, False)
+        with pytest.raises(SystemExit) as end:
+            main(shlex.split(line[1]))
+        assert end.value.code == 0, capsys.readouterr().err
+    assert ask("count()", "--epsilon", "1").returncode == 0
 
 
 def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
@@ -384,6 +429,22 @@ def test_a_misspelt_budget_is_told_by_those_that_there_are(tmp_path, monkeypatch
     close = "it has 'visits'; did you mean 'visits'? Or "
     assert asked(capsys, "--name", "visit")[1].startswith(missing.format("visit", close))
     assert asked(capsys, "--name", "other")[1].startswith(missing.format("other", "it has 'visits'; or "))
+
+
+def test_the_line_of_an_older_copy_is_one_to_type(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    visits().to_parquet("visits.parquet")
+    assert asked(capsys, "--name", "a", "--total", "3") == (0, "")
+    with pytest.raises(SystemExit):
+        main(["ledger", "backup", "books", "a copy"])
+    Path("a copy").replace("books again")
+    code, err = asked(capsys, "--name", "a", "--ledger", "books again")
+    line = re.search(r"type pandas-dp (ledger restore .* --spent-since epsilon=0\.5)\n", err)[1]
+    assert code == 1
+    with pytest.raises(SystemExit) as end:
+        main(shlex.split(line))
+    assert end.value.code == 0
+    assert asked(capsys, "--name", "a", "--ledger", "books again")[0] == 0
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
