@@ -26,6 +26,7 @@ from pandas_dp.release.html import visible
 from pandas_dp.release.summary import Shown
 
 MOST_NAMES = 20  # of other budgets
+AGAIN = "in the same words, entry {before}; asked again of another table or version, or paid for once more"
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
 KINDS = {"open": "opened", "amend": "terms replaced", "adopt": "vouched for"}
@@ -93,12 +94,13 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     facts.append(("Opened", f"{entries[0].time:%Y-%m-%d %H:%M} UTC"))
     told = account.whole is not None and account.whole in made.names  # of a part most is said above
     warned = contents.of_uses(entries, answers) if told else contents.warnings(rule, unit, entries, answers)
-    label, promise = f"budget-{number}", odometer.promise(rule, unit, account.state)
+    label = f"budget-{number}"
     latest = list(enumerate(asked, 1))[-contents.MOST_QUESTIONS :]
-    questions = [_question(entry, account, place, f"{number}-{entry.sequence}") for place, entry in latest]
+    before = contents.asked_before(asked)
+    questions = [_question(e, account, place, f"{number}-{e.sequence}", before.get(e.sequence)) for place, e in latest]
     sections = [
         f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
-        f'<p class="promise">{visible(f"{promise[:1].upper()}{promise[1:]}.")}</p>',
+        f'<p class="promise">{visible(contents.promise(account))}</p>',
         f"<h3>What is protected</h3>\n{_facts(facts)}{'' if told else _tables(made)}",
         "" if told and not warned else f"<h3>Warnings</h3>\n{_warnings(warned)}",
         f"<h3>Spent and left</h3>\n{_books(account)}",
@@ -241,9 +243,11 @@ def _rest(count: int, made: Certificate) -> str:
     return f"<p>The latest {contents.MOST_QUESTIONS:,} of {count:,} stand here. All of them: <code>{visible(how)}</code>.</p>"
 
 
-def _question(entry: LedgerEntry, account: Account, place: int, number: str) -> str:
-    """One question, what it cost and what is known of its answer."""
+def _question(entry: LedgerEntry, account: Account, place: int, number: str, before: int | None) -> str:
+    """One question, what it cost and what is known of its answer; `before` is the entry that asked the same before."""
     facts = [("Asked at", f"{entry.time:%Y-%m-%d %H:%M:%S} UTC, entry {entry.sequence}"), ("Price", entry.price)]
+    if before is not None:
+        facts.append(("Asked before", AGAIN.format(before=before)))
     inner = [("Charged", _charged(entry, account))]
     body, told = "", account.answers.get(entry.sequence)
     if told is None:
@@ -272,7 +276,8 @@ def _charged(entry: LedgerEntry, account: Account) -> str:
         words.append(f"delta={_amount(charge.delta)}")
     if charge.periods is not None:
         named = dict.fromkeys(map(Periods.from_text(account.unit.periods or "").name, charge.periods))
-        words.append(f"to each {account.unit.period} of {' to '.join(named)}")
+        each = f"each {account.unit.period} of " if len(named) > 1 else ""
+        words.append(f"to {each}{' to '.join(named)}")
     return ", ".join(words)
 
 

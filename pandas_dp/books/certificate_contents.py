@@ -166,6 +166,24 @@ def _stated(schema: Schema) -> str:
     )
 
 
+def promise(account: Account) -> str:
+    """What the budget promises; of one for each period first what is spent for somebody who is in all of them."""
+    told, unit = odometer.promise(account.rule, account.unit, account.state), account.unit
+    so_far = f"So far: {account.spent.partition(';')[0]}. " if unit.period and unit.column is not None else ""
+    return f"{so_far}{told[:1].upper()}{told[1:]}."
+
+
+def asked_before(asked: list[LedgerEntry]) -> dict[int, int]:
+    """Map each entry to the one before it that asked the same."""
+    last: dict[str, int] = {}
+    before = {}
+    for entry in asked:
+        if entry.query in last:
+            before[entry.sequence] = last[entry.query]
+        last[entry.query] = entry.sequence
+    return before
+
+
 def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
     """Yield the certificate in a few plain words: who, by how much, what, and what not."""
     words, unit, rule = WORDS["short"], account.unit, account.rule
@@ -178,16 +196,19 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
         facts = {"column": unit.column, "period": unit.period, "rows": unit.rows, "periods": when(unit)}
         whose = words["row"] if unit.column is None else words["period"].format(**facts)
     yield "Who is protected", f"{whose} {words[unit.relation.value].format(it=it)}"
-    promised = odometer.promised(rule, account.state)
+    promised, spent, left = odometer.promised(rule, state), account.spent, odometer.left(rule, state, unit, None)
     if promised is None:
         yield "By how much", words["no_bound"]
     else:
-        factor = words["factor"].format(it=it, factor=_power(promised.epsilon), epsilon=show(promised.epsilon))
-        yield (
-            "By how much",
-            factor + (" " + words["may_fail"].format(delta=show(promised.delta)) if promised.delta else ""),
-        )
-    spent, left = account.spent, odometer.left(rule, state, unit, None)
+        told = _odds("factor", promised.epsilon, promised.delta, it=it)
+        if isinstance(state, Most) and unit.column is not None:
+            facts = {"column": unit.column, "period": unit.period}
+            told += " " + (
+                _odds("person", three_digits(Fraction(spent.epsilon), ROUND_CEILING), Fraction(spent.delta), **facts)
+                if spent.epsilon.is_finite()
+                else words["no_person"].format(**facts)
+            )
+        yield "By how much", told
     count = sum(entry.kind == "query" for entry in account.entries)
     rest = f"epsilon {show(three_digits(Fraction(left.epsilon)))}" if left.epsilon > 0 else "used up"
     finite = spent.epsilon.is_finite()
@@ -203,6 +224,13 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
         yield "" if number else "What is not covered", line
     if warned:
         yield "Please read", f"{warned} warning{'s' * (warned > 1)} below"
+
+
+def _odds(kind: str, epsilon: Fraction, delta: Fraction, **facts: Any) -> str:
+    """By what factor the odds about somebody can be raised."""
+    words = WORDS["short"]
+    told: str = words[kind].format(factor=_power(epsilon), epsilon=show(epsilon), **facts)
+    return told + (" " + words["may_fail"].format(delta=show(delta)) if delta else "")
 
 
 def _in_periods(rule: Filter, unit: PrivacyUnit, state: Most) -> Iterator[tuple[str, str]]:
@@ -308,6 +336,7 @@ def assumptions(rule: Filter, unit: PrivacyUnit) -> Iterator[str]:
     if unit.periods is not None:
         yield words["periods"].format(time=Periods.from_text(unit.periods).time, period=unit.period)
     yield from words["always"]
+    yield f"{words['same' if unit.periods is None else 'grown']} {words['moved']}"
 
 
 def _power(epsilon: Fraction) -> str:

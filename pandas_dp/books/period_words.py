@@ -145,10 +145,10 @@ def in_periods(budget: Budget, many: int, widest: int) -> Bound:
 def promise(budget: Budget, unit: PrivacyUnit, many: int, state: Most) -> str:
     """Say what the totals promise one unit in so many periods, whatever is asked from here on."""
     if state.start != State.zero():
-        return f"nothing{NONE_NAMED}"
+        return f"no bound{NONE_NAMED}"
     found = in_periods(budget, many, state.widest)
     if found is None:
-        return f"nothing: delta would be {show(LEAST_BOUND)} or more"
+        return f"no bound: delta would be {show(LEAST_BOUND)} or more"
     apart = budget.delta and many > 1 and state.widest <= 1 and not budget.lifetime
     return _terms(*found) + f" as long as every question names one {unit.period}" * bool(apart)
 

@@ -66,7 +66,8 @@ def held(path: str, what: str) -> Iterator[None]:
         file = _held(path)
     except BlockingIOError:
         raise LedgerBusyError(
-            f"another job {what}{_who(path)}: when it has ended, the same command gets its answers for free"
+            f"another job {what}{_who(path)}: when it has ended, start this one again; what was answered "
+            "of the same day or version costs nothing"
         ) from None
     with file:
         file.truncate(0)

@@ -27,9 +27,9 @@ from pandas_dp.errors import (
 
 DONE, UNUSABLE, WRONG, DRY, INTERRUPTED = 0, 1, 2, 3, 130
 STOPPED = 128  # and the number of the signal
-CODES = """exit codes: 0 done; 1 the ledger or a file cannot be used, or a question failed after its charge; 2 the plan or an
-argument is wrong, nothing was charged for it; 3 over budget (earlier answers stay); 130 interrupted; 143 or 129 stopped by
-SIGTERM or SIGHUP, after the question under way"""
+CODES = """exit codes: 0 done; 1 the ledger or a file cannot be used, the ledger has the budget on other terms, or a question
+failed after its charge; 2 the plan or an argument is wrong, nothing was charged for it; 3 over budget (earlier answers stay);
+130 interrupted; 143 or 129 stopped by SIGTERM or SIGHUP, after the question under way"""
 
 
 WRITTEN = (

@@ -59,7 +59,9 @@ def add(commands: Any) -> None:
     run.add_argument("--period", **PERIOD)
     run.add_argument("--format", choices=FORMATS, default="csv", help="tables beside the JSON files (default: csv)")
     run.add_argument("--dry-run", action="store_true", help="only show costs and errors: reads no row, charges nothing")
-    run.add_argument("--rows", type=int, help="about how many rows there are, for the errors that --dry-run shows")
+    run.add_argument(
+        "--rows", type=int, help="about how many rows count in each group, for the errors that --dry-run shows"
+    )
     run.add_argument(
         "--progress",
         action=argparse.BooleanOptionalAction,
@@ -90,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join(seen.lines()))
         return DONE if seen.paid else DRY
     package = f"pandas_dp {__version__}"
-    asked = " to ".join(filter(None, [str(version or ""), *options.period]))  # what the answers are about
+    asked = ", ".join(filter(None, [str(version or ""), " to ".join(options.period)]))  # what the answers are about
     facts = {"budget": terms.name, "table": plan.table, "version": asked, "package": package}
     answers = AnswerFiles(options.out, options.format, facts)
     with one_job(options.ledger, plan.table, asked), answers.alone() as files:

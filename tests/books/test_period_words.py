@@ -89,7 +89,7 @@ def test_the_promise_for_several_days_says_what_ends_it():
     rule, pure = asked(PURE, "1")
     assert period_words.promise(PURE, UNIT, 7, pure) == "epsilon=7"
     put_on_record = Most.of(rule, State.zero().plus(rule.charge(PrivacyLoss.pure(F(1)))), pure.periods, 1)
-    assert period_words.promise(PURE, UNIT, 7, put_on_record) == "nothing, as answers that name none count in each"
+    assert period_words.promise(PURE, UNIT, 7, put_on_record) == "no bound, as answers that name none count in each"
 
 
 def test_what_is_left_is_told_day_by_day():
@@ -116,6 +116,10 @@ def test_session_certificate_statement_and_answers_say_it():
         assert "present in every day asked (3)" in text
     page = session.report()
     assert page.index("This is no guarantee for a") < page.index(">Who is protected<")
+    assert page.index("So far: epsilon=3 for a") < page.index("All answers together: epsilon=1")
+    assert "every day asked so far, the factor of the answers so far is at most 20.1 (epsilon 3)." in page
+    assert "epsilon=1, to 2026-11-23<" in page
+    assert "asked again of another" not in page
     assert "365: epsilon=365" in page
     assert session.group(periods=7) == "one 'who' in 7 days: epsilon=7"
     assert session.group(3) == "any 3 units of 'who' in one day together: epsilon=3"
@@ -126,6 +130,12 @@ def test_session_certificate_statement_and_answers_say_it():
         "all answers together: epsilon=1, for one unit of 'who' more or less in one day, more for one in several"
         in (session.left.guarantee)
     )
+
+
+def test_the_certificate_tells_a_second_answer_to_the_same_question():
+    frame, session = nights("twice", many=2, epsilon=2)
+    frame.dp.period("2026-11-23").dp(epsilon=1, fresh=True).count()
+    assert session.report().count("in the same words, entry 2; asked again of another") == 1
 
 
 def test_the_statement_keeps_the_total_of_a_day_apart(tmp_path):

@@ -185,7 +185,7 @@ def test_an_older_copy_put_back_ends_a_lifetime_and_every_text_says_so(tmp_path)
         count(frame, TUE, price=F("0.1"))
     assert again.spent.startswith("no bound of a lifetime of 2.5 for a 'who'")
     assert again.left.epsilon == 0
-    assert again.group(periods=7).endswith("nothing, as answers that name none count in each")
+    assert again.group(periods=7).endswith("no bound, as answers that name none count in each")
     assert "holds no longer" in again.report()
     again.close()
 
