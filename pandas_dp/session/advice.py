@@ -103,7 +103,8 @@ def with_total(said: Mapping[str, Any]) -> str:
     """The line that names a total, with what else was said: of a budget that the named ledger holds, the one on record."""
     given = {term: str(value) if isinstance(value, os.PathLike) else value for term, value in said.items()}
     terms = {term: value for term, value in given.items() if isinstance(value, str | int) and value != USUAL}
-    if isinstance(file := terms.get("ledger"), str) and (known := on_record("", file, terms.get("name"))):
+    file, name = terms.get("ledger"), terms.get("name")
+    if isinstance(file, str) and not isinstance(name, int) and (known := on_record("", file, name)):
         return known[-1]
     return f"df.dp.protect({', '.join(['epsilon=3', *(f'{term}={value!r}' for term, value in terms.items())])})"
 

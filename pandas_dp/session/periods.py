@@ -37,7 +37,7 @@ def opened(frame: pd.DataFrame, period: Any, time: Any, zone: Any, neighbors: An
                 "time= and zone= need a period: df.dp.protect(epsilon=1, period='D', time='visited_at')"
             )
         return None
-    if neighbors == NeighboringRelation.REPLACE_ONE:
+    if isinstance(neighbors, str) and neighbors == NeighboringRelation.REPLACE_ONE:
         raise ArgumentValueError(
             "with period= the relation is add_remove: under replace_one the number of rows of every period would be public. "
             "Leave neighbors= out"
