@@ -20,7 +20,7 @@ from typing import IO, Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentValueError, DataFileError, LedgerBusyError, LedgerError
-from pandas_dp.release.csv import BEGUN, UNFINISHED, distinct, guarded, is_ledger, one_name, replace_file
+from pandas_dp.release.csv import BEGUN, UNFINISHED, distinct, guarded, is_ledger, one_name, replace_file, write_csv
 from pandas_dp.release.values import Release
 
 try:
@@ -244,7 +244,7 @@ class AnswerFiles:
                 table = release.table()
                 if not isinstance(release.value, pd.Series | pd.DataFrame):
                     table = table.reset_index(drop=True)  # the name of the file says what a single number is
-                replace_file(self._place(files[1]), _bytes(flat(table), self._form))
+                replace_file(self._place(files[1]), _bytes(flat(table), self._form, release._comments()))
         kept = ("query", "price", "mechanism", "level", "notes")
         single = {} if isinstance(record["value"], dict) else {"value": record["value"], "interval": record["interval"]}
         entry = {"name": name, "files": files, "stored": stored}
@@ -307,9 +307,9 @@ def _plain(column: pd.Series[Any]) -> Any:
     return column.map(str, na_action="ignore").astype("str")
 
 
-def _bytes(table: pd.DataFrame, form: str) -> bytes:
+def _bytes(table: pd.DataFrame, form: str, comments: list[str]) -> bytes:
     if form == "csv":
-        return guarded(table).to_csv(index=False).encode()
+        return str(write_csv(guarded(table), comments, None, {"index": False})).encode()
     buffer = io.BytesIO()
     table.to_parquet(buffer, index=False)
     return buffer.getvalue()

@@ -347,9 +347,12 @@ class Release(ErrorBarNames):
         >>> print(df.dp(epsilon=1).count().to_csv().splitlines()[0])
         # interval 95 %, epsilon 1, discrete Laplace
         """
-        known = self.interval(level)
-        above = [self._price_line(level, known), *self._facts()]
-        return write_csv(guarded(self._legible(known, level)), above, path, options)
+        shown = guarded(self._legible(self.interval(level), level))
+        return write_csv(shown, self._comments(level), path, options)
+
+    def _comments(self, level: float = LEVEL) -> list[str]:
+        """What a file says above the table: error and price, question, cautions and notes."""
+        return [self._price_line(level, self.interval(level)), *self._facts()]
 
     def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
         """The table without the digits that noise made."""

@@ -94,7 +94,7 @@ def test_answers_and_index(job):
     assert answer["value"] == index["answers"][0]["value"]
     # Laplace noise of scale 8 rows: beyond 250 with probability e^-31
     assert abs(answer["value"] - 400) < 250
-    assert list(pd.read_csv(out / "by_ward.csv").columns) == ["ward", "value", "lower", "upper"]
+    assert list(pd.read_csv(out / "by_ward.csv", comment="#").columns) == ["ward", "value", "lower", "upper"]
 
 
 def test_parquet_and_json_answers(job):
@@ -303,7 +303,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     assert "query 'by_ward' asks for epsilon=0.25; epsilon=0.1 is left" in done.stderr
     assert "The 1 before it are written" in done.stderr
     assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
-    assert list(pd.read_csv(job.path / "out" / "rows.csv").columns) == ["value", "lower", "upper"]
+    assert list(pd.read_csv(job.path / "out" / "rows.csv", comment="#").columns) == ["value", "lower", "upper"]
     assert spent(job.path / "books") == Fraction(1, 2)
 
 
