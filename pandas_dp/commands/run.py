@@ -19,7 +19,7 @@ from pandas_dp.commands import data_files
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles, one_job
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, finishing, told
-from pandas_dp.commands.ledger import UNANSWERED, extend, unanswered
+from pandas_dp.commands.ledger import extend, lost
 from pandas_dp.commands.plans import PERIOD, ROWS, PipelinePlan, check_period, check_text
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
 from pandas_dp.facts.progress import shown
@@ -146,7 +146,7 @@ def _in_order(
             return told(
                 f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
                 f"{error.fits}. {f'{error.where}. ' if session.unit.period else ''}{written}"
-                f"{f'. {lost}' if (lost := _lost(session)) else ''}",
+                f"{f'. {paid}' if (paid := _lost(session)) else ''}",
                 DRY,
             )
         files.add(question.name, release, stored)
@@ -155,19 +155,18 @@ def _in_order(
     if files.removed:
         print(f"removed {files.removed} file{'s' * (files.removed != 1)} that a killed job had begun to write")
     print(f"{many} answer{'s' * (many != 1)}; spent {session.spent}; left {session.left}")
-    if lost := _lost(session):
-        print(f"in this budget {lost}")
+    if paid := lost(session._ledger, session.name):
+        print(f"in this budget {paid}")
     return DONE
 
 
 def _lost(session: Session) -> str:
     """Say that some of the budget was paid for nothing, and how its owner goes on; empty where none was."""
     ledger, name = session._ledger, session.name
-    if not (count := len(unanswered(ledger, name))):
+    if not (told := lost(ledger, name)):
         return ""
     return (
-        f"{UNANSWERED.format(count=count)}. Where a plan cannot finish for it, raise the total on record and in the plan: "
-        f"{extend(ledger, name)}"
+        f"{told}. Where a plan cannot finish for it, raise the total on record and in the plan: {extend(ledger, name)}"
     )
 
 
