@@ -21,7 +21,14 @@ from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, finishing, told
 from pandas_dp.commands.ledger import extend, lost
 from pandas_dp.commands.plans import PERIOD, ROWS, PipelinePlan, check_period, check_text
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    BudgetExceededError,
+    LedgerError,
+    QueryFailedError,
+    UnverifiedFrameError,
+)
 from pandas_dp.facts.progress import shown
 from pandas_dp.release.base import Release
 from pandas_dp.session.session import Session
@@ -29,6 +36,10 @@ from pandas_dp.session.session import Session
 TEXT = "ask the questions of a plan file, in their order, on one budget"
 MORE = """A job that failed is started again with the same version: what was answered is in the ledger and costs nothing. New
 content gets a new version, and is charged."""
+REPLACED = (  # which follows from names, sizes and times of files alone
+    "The data files were written, moved or deleted meanwhile. Start the same command again: it uses the charge if nothing was "
+    "drawn for it yet. While a job runs, write only files with new names"
+)
 EXAMPLE = files("pandas_dp.commands").joinpath("plan.toml").read_text("utf-8")
 
 
@@ -174,6 +185,13 @@ def _asked(question: Foreseen, frame: pd.DataFrame) -> tuple[Release, bool]:
     """The answer of one question, and whether it was stored."""
     try:
         stored = question.query.preview(frame).stored
-        return question.query(frame), stored
+        try:
+            return question.query(frame), stored
+        except QueryFailedError as error:
+            try:
+                question.query.preview(frame)
+            except UnverifiedFrameError:
+                raise QueryFailedError(f"{error}. {REPLACED}") from None
+            raise
     except (ArgumentTypeError, ArgumentValueError, LedgerError, QueryFailedError) as error:
         raise type(error)(f"query {question.name!r}: {error}") from None
