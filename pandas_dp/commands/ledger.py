@@ -33,8 +33,8 @@ from pandas_dp.session import ledger_files
 
 REPORTED = re.compile(r"session\.report\('([^']*)'(, about=\{[^}]*\})?(, values=True)?\)")
 UNANSWERED = (
-    "{count:,} charged without an answer (the process ended before it was stored, or the question failed, or is under way): "
-    "asked again, each is charged again"
+    "{count:,} charged without an answer (the process ended before it was stored, or the question failed, or is under way), "
+    "the last {entry.query}, {entry.price}{since}"
 )
 
 
@@ -143,8 +143,8 @@ def _shown(ledger: Ledger) -> Iterator[str]:
         spent, left = _sums(rule, state, unit)
         yield f"  spent    {spent}"
         yield f"  left     {left}"
-        if count := len(unanswered(ledger, name)):
-            yield f"  lost     {UNANSWERED.format(count=count)}. A larger total is put on record: {extend(ledger, name)}"
+        if told := lost(ledger, name):
+            yield f"  lost     {told}. A larger total is put on record: {extend(ledger, name)}"
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
 
 
@@ -158,6 +158,17 @@ def _sums(rule: Filter, state: State, unit: PrivacyUnit) -> tuple[str, str]:
 def extend(ledger: Ledger, name: str) -> str:
     """The line to type for a larger total."""
     return f"pandas-dp ledger extend {shlex.quote(str(ledger.path))} --name {shlex.quote(name)} --to ... --reason ..."
+
+
+def lost(ledger: Ledger, name: str) -> str:
+    """Say how much of a budget was paid for nothing, and for which question last; empty where nothing was."""
+    if not (found := unanswered(ledger, name)):
+        return ""
+    told = ledger.shown(name)
+    since = {entry.query: entry.sequence for entry in ledger.entries(name) if entry.sequence in told}
+    still = [entry for entry in found if since.get(entry.query, 0) < entry.sequence]
+    words = ": asked again, it is charged again" if still else "; answered since, in the same words"
+    return UNANSWERED.format(count=len(found), entry=[*found, *still][-1], since=words)
 
 
 def unanswered(ledger: Ledger, name: str) -> list[LedgerEntry]:

@@ -21,10 +21,17 @@ from pandas_dp.commands import data_files, words
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles, one_job
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, finishing, told
-from pandas_dp.commands.ledger import UNANSWERED, extend, unanswered
+from pandas_dp.commands.ledger import extend, lost
 from pandas_dp.commands.plans import PERIOD, ROWS, TERMS, PipelinePlan, check_period, check_text
 from pandas_dp.commands.query import IN_CODE
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    BudgetExceededError,
+    LedgerError,
+    QueryFailedError,
+    UnverifiedFrameError,
+)
 from pandas_dp.facts.progress import shown
 from pandas_dp.queries import json_values
 from pandas_dp.release.base import Release
@@ -38,6 +45,10 @@ IN_PLAN = IN_CODE | {
     json_values.EXAMPLE: 'price = { epsilon = 0.5 }, calls = [{ call = "count", args = ["age"] }]',
 }
 TABLE = {"table": "name", "version": "version"}  # arguments in code, and what [table] calls them
+REPLACED = (  # which follows from names, sizes and times of files alone
+    "The data files were written, moved or deleted meanwhile. Start the same command again: it uses the charge if nothing was "
+    "drawn for it yet. While a job runs, write only files with new names"
+)
 EXAMPLE = files("pandas_dp.commands").joinpath("plan.toml").read_text("utf-8")
 
 
@@ -199,19 +210,18 @@ def _in_order(
     if files.removed:
         print(f"removed {files.removed} file{'s' * (files.removed != 1)} that a killed job had begun to write")
     print(f"{many} answer{'s' * (many != 1)}; spent {session.spent}; left {session.left}")
-    if lost := _lost(session):
-        print(f"in this budget {lost}")
+    if paid := lost(session._ledger, session.name):
+        print(f"in this budget {paid}")
     return DONE
 
 
 def _lost(session: Session) -> str:
     """Say that some of the budget was paid for nothing, and how its owner goes on; empty where none was."""
     ledger, name = session._ledger, session.name
-    if not (count := len(unanswered(ledger, name))):
+    if not (told := lost(ledger, name)):
         return ""
     return (
-        f"{UNANSWERED.format(count=count)}. Where a plan cannot finish for it, raise the total on record and in the plan: "
-        f"{extend(ledger, name)}"
+        f"{told}. Where a plan cannot finish for it, raise the total on record and in the plan: {extend(ledger, name)}"
     )
 
 
@@ -219,6 +229,13 @@ def _asked(question: Foreseen, frame: pd.DataFrame) -> tuple[Release, bool]:
     """The answer of one question, and whether it was stored."""
     try:
         stored = question.query.preview(frame).stored
-        return question.query(frame), stored
+        try:
+            return question.query(frame), stored
+        except QueryFailedError as error:
+            try:
+                question.query.preview(frame)
+            except UnverifiedFrameError:
+                raise QueryFailedError(f"{error}. {REPLACED}") from None
+            raise
     except (ArgumentTypeError, ArgumentValueError, LedgerError, QueryFailedError) as error:
         raise type(error)(f"query {question.name!r}: {error}") from None

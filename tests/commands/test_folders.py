@@ -122,6 +122,23 @@ def test_answers_do_not_go_into_the_data(job):
     assert not (job.path / "books").exists()
 
 
+def test_files_that_are_written_during_a_question_are_told_and_its_charge_is_used(job):
+    halves(job.data, "parquet")
+    kept = (job.data / "1.parquet").read_bytes()
+    written = (
+        "import pandas as pd\nfrom pandas_dp.core.ledger import Ledger\nreserve = Ledger.reserve\ndef late(*args, **more):\n"
+        "    given = reserve(*args, **more)\n"
+        f"    pd.DataFrame({{'x': [1]}}).to_parquet({str(job.data / '1.parquet')!r})\n    return given\nLedger.reserve = late"
+    )
+    done = job(before=written)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "its price stays spent. The data files were written, moved or deleted meanwhile. Start" in done.stderr
+    before = spent(job.path / "books")
+    (job.data / "1.parquet").write_bytes(kept)
+    assert job().returncode == 0
+    assert spent(job.path / "books") == 2 * before
+
+
 def test_files_that_are_written_meanwhile_stop_the_job_before_the_next_charge(job):
     halves(job.data, "parquet")
     written = (

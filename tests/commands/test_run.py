@@ -508,6 +508,7 @@ def test_a_charge_without_an_answer_is_told_and_its_plan_goes_on_with_a_larger_t
     assert spent(job.path / "books") == Fraction(1, 2)
     shown = command("ledger", "show", job.path / "books").stdout
     assert "\n  lost     1 charged without an answer (" in shown
+    assert "epsilon=0.5: asked again, it is charged again. A larger total" in shown
     assert f"on record: pandas-dp ledger extend {job.path}/books --name visits --to ... --reason ...\n" in shown
     assert len({*shown.splitlines()}) == len(shown.splitlines()) == 6
     done = job()
@@ -520,7 +521,9 @@ def test_a_charge_without_an_answer_is_told_and_its_plan_goes_on_with_a_larger_t
     (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 1.5"))
     done = job()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[1].startswith("in this budget 1 charged without an answer (")
+    told = done.stdout.splitlines()[1]
+    assert told.startswith("in this budget 1 charged without an answer (")
+    assert told.endswith("epsilon=0.5; answered since, in the same words")
     assert spent(job.path / "books") == Fraction(3, 2)
 
 
