@@ -135,6 +135,8 @@ def test_parts_of_dates_begin_with_the_first_day_and_end_with_the_last(kind, zon
     found = [Operation(f"dt.{part}", X).evaluate(column(days)).tolist() for part in ("year", "month", "day", "hour")]
     if zone == "Europe/Berlin":  # of which pandas fails; 53 minutes ahead in the first years
         shown = [[1, 1, 9999, 10000], [1, 1, 12, 1], [1, 2, 31, 1], [0, 0, 0, 0]]
+    elif zone == "Pacific/Kiritimati":  # of which pandas 3.0 fails
+        shown = [[0, 1, 9999, 10000], [12, 1, 12, 1], [31, 1, 31, 1], [13, 13, 13, 13]]
     else:
         shown = [getattr(days.dt, part).tolist() for part in ("year", "month", "day", "hour")]
     assert found == shown
