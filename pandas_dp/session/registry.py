@@ -364,5 +364,8 @@ def carry(session: Session, mark: str | None) -> None:
         session._ledger.carry(session.name, CARRIED, [PrivacyLoss.pure(times * epsilon) for epsilon in spent])
     else:
         price = f"epsilon={show(sum(spent, Fraction(0)))} each row"
-        session._ledger.note(session.name, "outside", OUTSIDE.format(price=price, unit=session.unit.column))
+        outside = OUTSIDE.format(price=price, unit=session.unit.column)
+        session._ledger.note(session.name, "outside", outside)
     _carried.add(budget)
+    if session.unit.column is not None:  # last, as a warning may be an error
+        caution(outside)

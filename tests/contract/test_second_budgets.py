@@ -219,6 +219,22 @@ def test_answers_before_protect_are_on_the_record(tmp_path, terms, kind, spent, 
     assert page == str(not covered)
 
 
+@pytest.mark.parametrize(("terms", "many"), [("unit='pid', max_rows=3", 1), ("delta=0", 0)])
+def test_answers_that_a_budget_of_people_does_not_count_are_told(tmp_path, terms, many):
+    """Only the record said it: on the screen nothing was spent."""
+    code = f"""
+import warnings
+df.dp(epsilon=0.5).count()
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        df.dp.protect(epsilon=3, {terms})
+print(*[one.message for one in seen if "before this budget" in str(one.message)], sep="\\n")
+"""
+    said = "answers about rows (epsilon=0.5 each row) came before this budget; it does not limit what they tell about a 'pid'"
+    assert lines(code, tmp_path) == [said * many]
+
+
 def test_no_table_joins_a_session_that_a_first_call_opened(tmp_path):
     """It ended the session, and then said that a budget had been named."""
     code = """
