@@ -353,7 +353,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             if any(term is not None for term in (epsilon, unit, rho, period, time, zone, lifetime)):
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
             return opening.join(self._frame, session, schema, table, version, rows, reason)
-        terms = getattr(plan, "terms", None)
+        terms, planned = getattr(plan, "terms", None), getattr(plan, "_unit", None)
         if terms is not None and epsilon is None and rho is None:
             if delta or accountant != "auto":
                 raise ArgumentTypeError("this plan brings its own total: df.dp.protect(plan=plan)")
@@ -381,10 +381,15 @@ class Accessor(RowSteps[pd.DataFrame]):
 
         with alone.lock:  # of two threads that want a private bound, the later one finds it on record
             found = private_bound.on_record(ledger, name) if private else None
+            bounds = bounded(found or 1 if private else max_rows)
+            if planned is not None and ((private and not found) or bounds.rows > planned.rows):
+                made = f"{planned.rows} row{'s' * (planned.rows > 1)} per unit; its errors do not hold with {max_rows=}"
+                first = "protect the frame first, then pandas_dp.plan(queries, frame=df)"
+                raise ArgumentValueError(f"this plan was made for {made}: {first}")
             opened = opening.protect(
                 self._frame,
                 total,
-                bounded(found or 1 if private else max_rows),
+                bounds,
                 schema=schema,
                 ledger=ledger,
                 name=name,

@@ -63,6 +63,7 @@ class Plan(Sequence[Query]):
             told = group.errors([paid.chosen[at] for at in group.places])
             for at, error in zip(group.places, told, strict=True):
                 errors[at] = error
+        self._unit = puts[0].table.session.unit  # for which the errors are found
         self._paid = [query for query, (_, (_, loss)) in zip(queries, chosen, strict=True) if loss.parts]
         rows = [
             (str(put.asked), str(price) if loss.parts else "nothing", error, put.wanted)

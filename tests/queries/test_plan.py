@@ -509,3 +509,22 @@ def test_running_a_plan_stays_within_its_errors_and_its_total(reconcile, delta):
 
     often = beyond(400) >= 39
     assert not often.any() or not (often & (beyond(1000) >= 78)).any()
+
+
+def test_a_plan_for_single_rows_opens_no_budget_of_people():
+    """Its answers were ten times as far off as it said, and nothing told so."""
+    mine = people()
+    mine.dp.protect(epsilon=3, name=fresh())
+    plan = pandas_dp.plan([pandas_dp.query(within=30).count()], frame=mine)
+    for frame, bound in ((people(), 10), (mine, 10), (people(), "private")):
+        with pytest.raises(
+            ArgumentValueError, match=rf"made for 1 row per unit; .* with max_rows={bound!r}: protect the frame"
+        ):
+            frame.dp.protect(plan=plan, unit="pid", max_rows=bound, name=fresh())
+    people().dp.protect(plan=plan, unit="pid", max_rows=1, name=fresh())
+    name = fresh()
+    mine.dp.protect(epsilon=3, unit="pid", max_rows=10, name=name)
+    plan = pandas_dp.plan([pandas_dp.query(within=30).count()], frame=mine)
+    mine.dp.protect(plan=plan, unit="pid", max_rows=10, name=name)  # as it says: nothing was asked yet
+    (rows,) = plan(mine)
+    assert rows.interval()[1] - rows.interval()[0] <= 60
