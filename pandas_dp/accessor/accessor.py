@@ -353,6 +353,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             if any(term is not None for term in (epsilon, unit, rho, period, time, zone, lifetime)):
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
             return opening.join(self._frame, session, schema, table, version, rows, reason)
+        opening.check_unit(self._frame, unit)
         terms, planned = getattr(plan, "terms", None), getattr(plan, "_unit", None)
         if terms is not None and epsilon is None and rho is None:
             if delta or accountant != "auto":

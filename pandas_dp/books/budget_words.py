@@ -21,6 +21,8 @@ from pandas_dp.facts.numbers import say, three_digits
 from pandas_dp.facts.periods import Periods
 
 USUAL_DELTA = Fraction(1, 10**6)  # of a budget that gets one for finding keys
+MOST_DELTA = Fraction(1, 100)  # of a total that is proposed
+SMALL = "ask with a small delta: it must be far below 1 / people, such as delta=1e-7"
 MOST_POOR = 3  # periods that a refusal names
 
 
@@ -127,9 +129,10 @@ def _of_pure(rule: PureFilter, state: State, charge: Charge) -> tuple[str, str]:
         return "epsilon", fits
     if pots:
         return "delta", f"a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
+    more = _more_delta(max(10 * charge.delta, USUAL_DELTA))
     return "delta", (
         "this budget has no delta, so there is no Gaussian noise and no key discovery: list keys= and leave out delta= and "
-        f"rho= ({fits}), or give it a delta: {_more_delta(max(10 * charge.delta, USUAL_DELTA))}"
+        f"rho= ({fits}), or {f'give it a delta: {more}' if more else SMALL}"
     )
 
 
@@ -148,12 +151,14 @@ def _of_divergences(rule: RenyiFilter, state: State, charge: Charge) -> tuple[st
     if rest and rule.admit(state, replace(charge, delta=rest)) is not None:
         return "delta", f"{fits}: delta={say(rest)} would fit"
     more = _more_delta(rule.budget.delta + 10 * (charge.delta - rest)) if rule.budget.delta_reserved else ""
-    return "delta", fits + (f"; raise it on record: {more}" if more else "")
+    return "delta", fits + (
+        f"; raise it on record: {more}" if more else f"; {SMALL}" if rule.budget.delta_reserved else ""
+    )
 
 
 def _more_delta(total: Fraction) -> str:
-    """The line that raises the total delta; a tenth of what it grows by is for finding keys."""
-    return f"df.dp.session.extend(to_delta={say(total)}, reason='to find keys')" if total < 1 else ""
+    """The line that raises the total delta, of which a tenth is for finding keys; none where that would promise nothing."""
+    return f"df.dp.session.extend(to_delta={say(total)}, reason='to find keys')" if total < MOST_DELTA else ""
 
 
 def more_epsilon(rule: Filter, state: State, charge: Charge) -> str:

@@ -161,6 +161,9 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
     pure, gaussian = PrivacyLoss.pure(Fraction(1, 10)), PrivacyLoss.gaussian(Fraction(1, 100))
     price, loss = like or (("rho=0.01", gaussian) if isinstance(rule, GDPFilter) else ("epsilon=0.1", pure))
     calls = more_calls(rule, state, loss)
+    if not calls and loss.delta and loss.epsilon:  # the delta for finding keys may have run out alone
+        price, loss = f"epsilon={say(loss.epsilon)}", PrivacyLoss.pure(loss.epsilon)
+        calls = more_calls(rule, state, loss)
     why = f"; {SUMMED_NO_MORE}" if isinstance(rule, HybridFilter) and state.unbounded else ""
     sums, keys = budget_words.left(rule, state), ""
     if rule.budget.delta_reserved:  # the last sum, and one that is spent as it is

@@ -61,6 +61,12 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     return PrivacyUnit(unit, k, m, c, relation)
 
 
+def check_unit(frame: pd.DataFrame, unit: Any) -> None:
+    """Refuse a unit that is no column first: what lacks beside it would be told in a line with that name."""
+    if isinstance(unit, str) and isinstance(frame, pd.DataFrame) and unit not in frame.columns:
+        check_frame(frame, PrivacyUnit(unit))
+
+
 def total_of_rho(rho: Any, delta: Any, reserved: Any, accountant: Any) -> Budget:
     """The total that admits so much rho of zero-concentrated differential privacy: about the least epsilon that pays it."""
     if accountant not in ("auto", "zcdp"):

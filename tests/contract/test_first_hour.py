@@ -64,6 +64,16 @@ def test_the_line_for_a_ledger_beside_a_new_budget_is_answered(tmp_path, monkeyp
     assert df.dp.session.left == "epsilon=1"
 
 
+def test_a_unit_that_is_no_column_is_told_before_what_lacks_beside_it():
+    """The line repeated the wrong name, and was refused again."""
+    df = visits()
+    for lacking in ({"epsilon": 3}, {"max_rows": 5}):
+        with pytest.raises(
+            ArgumentValueError, match=r"unit='patient' is not a column of this table; did you mean 'patient_id'"
+        ):
+            df.dp.protect(**lacking, unit="patient", name=fresh())
+
+
 def test_a_total_that_is_missing_is_named_with_the_ledger_that_was(tmp_path, monkeypatch):
     """The line lost ``ledger=`` and ``name=``: typed, it answered from a second budget, in memory and by rows."""
     monkeypatch.chdir(tmp_path)
@@ -260,6 +270,27 @@ def test_what_a_budget_cannot_pay_is_paid_once_the_line_is_typed(terms, used, pr
 
 
 # ------------------------------------------------------------------------------------------------------------- prices and keys
+@pytest.mark.parametrize("total", [0, 1e-6])
+@pytest.mark.parametrize("delta", [0.5, 0.05])
+def test_a_delta_that_promises_nothing_is_not_paid_by_a_larger_total(total, delta):
+    """The sentence ended in ``or give it a delta:`` and nothing behind it, or proposed a total delta of 0.5."""
+    df = protected(epsilon=3, delta=total)
+    with pytest.raises(BudgetExceededError, match="delta=1e-7( would fit)? ") as caught:
+        df.dp(epsilon=1, delta=delta).unique("sex")
+    assert "extend" not in str(caught.value)
+    assert ": (" not in " ".join(str(caught.value).split())
+
+
+def test_what_is_left_once_the_delta_for_keys_is_spent_is_told_without_one():
+    """It said that too little is left for a call, though two thirds of the epsilon were."""
+    df = protected(epsilon=3, delta=1e-6)
+    df.dp(epsilon=1, delta=1e-7).unique("sex")
+    assert df.dp.session.left.startswith("about 2 more calls at epsilon=1, and delta=0 for finding keys")
+    for _ in range(2):
+        df.dp(epsilon=1, fresh=True).count()
+    assert df.dp.session.left.startswith("too little for a call at epsilon=1, ")
+
+
 def test_a_preview_without_a_price_names_a_preview():
     df = protected()
     for ask in (lambda: df.dp.preview(), lambda: df.dp.preview(rho=1, epsilon=1), lambda: df.dp.preview(within=-1)):

@@ -75,7 +75,10 @@ for frame in (df, kept, part):
     nobody(lambda: frame.dp.preview(epsilon=0.5).count())
     nobody(lambda: frame.dp.query("x > 1"))
 df.dp.session.close()
-session = df.dp.protect(epsilon=3, unit="pid", max_rows=10, name="visits")
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    session = df.dp.protect(epsilon=3, unit="pid", max_rows=10, name="visits")
+assert "came before this budget" in str(seen[0].message)
 df.dp(epsilon=1).count()
 assert session.spent == "epsilon=1"
 """
