@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -42,6 +42,7 @@ LOST = (
 USUAL = "data"  # the name of a budget that is given none
 NAMES = ("other", "second", "third", "fourth", "fifth")
 MOST_LINES = 3  # budgets of which a refusal shows the line
+AGAIN = "if it is about the same content, add the table= and version= that it had: then answers come back for free"
 
 
 def person_column(frame: pd.DataFrame) -> str | None:
@@ -97,6 +98,15 @@ def fresh(folder: str, name: str) -> list[str]:
                 f"df.dp.protect(epsilon=3, ledger={os.path.normpath(path)!r})  # opens one: the ledger holds none yet"
             ]
     return []
+
+
+def first_continue(beside: Sequence[tuple[str, str]]) -> str:
+    """What is said where ledger files lie beside a table that no session is open for, with the lines that go on."""
+    names = f"ledger{'s' * (len(beside) > 1)} {', '.join(repr(name) for _, name in beside)}"
+    whose = "its budget" if len(beside) == 1 else "the budget of this table"
+    lines = [line for file in beside for line in on_record(*file) or fresh(*file)]
+    again = f", and {AGAIN}" if any("  # continues" in line for line in lines) else ""
+    return "\n".join([f"this folder holds the {names}, but no session is open: first continue {whose}{again}", *lines])
 
 
 def with_total(said: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
 from pandas_dp.session import alone
-from pandas_dp.session.advice import MOST_LINES, USUAL, fresh, ledgers_beside, on_record, unasked
+from pandas_dp.session.advice import MOST_LINES, USUAL, first_continue, ledgers_beside, unasked
 from pandas_dp.session.alone import opening
 from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames
@@ -61,7 +61,6 @@ REPLACED = (
 SUCCEEDED = (
     "this session ended when a budget was named for its answers; nothing was charged: protect the frame, then ask again"
 )
-AGAIN = "if it is about the same content, add the table= and version= that it had: then answers come back for free"
 MOST_NAMES = 10
 CARRIED = "answers given before this budget was named"
 OUTSIDE = "answers about rows ({price}) came before this budget; it does not limit what they tell about a {unit!r}"
@@ -246,12 +245,7 @@ def unprotected(frame: pd.DataFrame) -> PandasDPError:
 
 def _open_implicitly(frame: pd.DataFrame) -> Table:
     if beside := ledgers_beside(frame):
-        names = f"ledger{'s' * (len(beside) > 1)} {', '.join(repr(name) for _, name in beside)}"
-        whose = "its budget" if len(beside) == 1 else "the budget of this table"
-        lines = [line for file in beside for line in on_record(*file) or fresh(*file)]
-        again = f", and {AGAIN}" if any("  # continues" in line for line in lines) else ""
-        first = f"this folder holds the {names}, but no session is open: first continue {whose}{again}"
-        raise NoSessionError("\n".join([first, *lines]))
+        raise NoSessionError(first_continue(beside))
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(EPSILON), PrivacyUnit())
     session = enter(Session(ledger, "data", PrivacyUnit(), implicit=True))

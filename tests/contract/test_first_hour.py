@@ -275,7 +275,7 @@ def test_what_a_budget_cannot_pay_is_paid_once_the_line_is_typed(terms, used, pr
 def test_a_delta_that_promises_nothing_is_not_paid_by_a_larger_total(total, delta):
     """The sentence ended in ``or give it a delta:`` and nothing behind it, or proposed a total delta of 0.5."""
     df = protected(epsilon=3, delta=total)
-    with pytest.raises(BudgetExceededError, match="delta=1e-7( would fit)? ") as caught:
+    with pytest.raises(BudgetExceededError, match=r"delta=1e-7( would fit)? ") as caught:
         df.dp(epsilon=1, delta=delta).unique("sex")
     assert "extend" not in str(caught.value)
     assert ": (" not in " ".join(str(caught.value).split())
