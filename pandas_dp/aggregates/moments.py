@@ -52,7 +52,9 @@ AT_END = (
     "or the bounds are far too wide"
 )
 
-CUT = Caution("a value at an end of the bounds may come of noise alone, or of values beyond the bounds: go by its interval")
+CUT = Caution(
+    "a value at an end of the bounds may come of noise alone, or of values beyond the bounds: go by its interval"
+)
 
 
 @dataclass(frozen=True)
