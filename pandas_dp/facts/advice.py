@@ -277,8 +277,9 @@ def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str
     if name == "extend":
         term = "delta" if right.startswith("delta") else "epsilon"
         return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"
-    if unknown == "fresh":
-        return f"no fresh=: it goes beside the price: df.dp(epsilon=1, fresh=True).{name}(...)"
+    if unknown in ("fresh", "max_groups"):
+        typed = f"{unknown}={True if unknown == 'fresh' else 4}"
+        return f"no {unknown}=: it goes beside the price: df.dp(epsilon=1, {typed}).{name}(...)"
     if right == "epsilon" and not example:
         return f"no {unknown}=: the price comes first, df.dp(epsilon=0.5).{name}(...)"
     if unknown in OF_PANDAS:

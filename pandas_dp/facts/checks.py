@@ -64,7 +64,7 @@ def ends(bounds: Any, kind: Kind, facts: ColumnFacts, call: str, line: Line) -> 
     """Exact ends of bounds=, or of the schema's, or of the natural ones of a bool column."""
     if bounds is None:
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
-    if bounds is None:
+    if bounds is None or isinstance(bounds, str):
         bought = kind.name == "number" and call in ("sum", "mean", "var", "std", "median", "quantile")
         line = line._replace(
             otherwise=", or let part of this epsilon estimate them: bounds='private'" if bought else ""

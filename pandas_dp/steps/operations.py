@@ -49,6 +49,7 @@ _OF_NUMPY = "negative abs sqrt exp log log2 log10 log1p expm1 floor ceil"
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in _OF_NUMPY.split()}
 
 
+QUOTES = ": text is typed in quotes, as in ward == '1', and .astype('float64') makes numbers of it"
 WHOLE: dict[str, Callable[[Values], Values | None]] = {
     "negative": exact.negative,
     "abs": exact.absolute,
@@ -177,9 +178,8 @@ def _holds(op: str, left: Values, right: Values) -> Mask:
     left, right = as_time(left, right), as_time(right, left)
     common = family(left.kind)
     if common is not family(right.kind) or common is Kind.OTHER:
-        raise ArgumentTypeError(
-            f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}"
-        )
+        told = advice(left, right) or QUOTES * ({left.kind, right.kind} == {Kind.TEXT, Kind.NUMBER})
+        raise ArgumentTypeError(f"'{op}' does not work on {left.kind.value} and {right.kind.value}{told}")
     if common is Kind.TEXT:
         holds = _compare_text(op, left, right)
     elif common is Kind.NUMBER:

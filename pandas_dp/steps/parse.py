@@ -38,6 +38,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=",
 }
 # Strings and `backticked names` are stepped over as a whole; what stands between is one character at a time.
+ASSIGNED = re.compile(r"(?<![=!<>])=(?!=)")
 _TOKEN = re.compile(
     r"""(?P<long>'''|\"\"\")(?:\\.|(?!(?P=long)).)*(?P=long)|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|.""", re.DOTALL
 )
@@ -148,7 +149,7 @@ def _parse(source: str, mode: str, argument: str) -> ast.AST:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ArgumentValueError(
             f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", with names that are not "
-            "valid in Python in `backticks`"
+            f"valid in Python in `backticks`{'; equal is ==' * bool(ASSIGNED.search(source))}"
         ) from None
 
 

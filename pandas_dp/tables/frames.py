@@ -224,7 +224,7 @@ def late(frame: pd.DataFrame, name: object) -> str | None:
         return None
     return (
         f"{name!r} was put into this frame after it was protected, so it is not there: make it by df.dp.assign(...), or type "
-        "df.dp.protect(epsilon=...) once more"
+        "df.dp.protect(session=df.dp.session)"
     )[:400]
 
 

@@ -424,6 +424,36 @@ def test_slips_with_an_answer_are_told_the_line_to_type():
         pandas_dp.reconcile([sizes, sizes * 2])
 
 
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda d: d.dp(epsilon=1).groupby("sex", keys=["f"], max_groups=4), "df.dp(epsilon=1, max_groups=4).groupby("),
+        (lambda d: d.dp.query("sex = 'f'"), "; equal is =="),
+        (lambda d: d.dp.query("sex == 1"), "text is typed in quotes, as in ward == '1'"),
+        (lambda d: d.dp(epsilon=1).mean("age", bounds="auto"), "estimate them: bounds='private'"),
+        (lambda d: d.dp(epsilon=1).quantile(0.5, "age"), "and then q, a number: .quantile('age', 0.5)"),
+    ],
+    ids=["max_groups", "=", "text and number", "auto", "q first"],
+)
+def test_what_is_typed_of_habit_is_told_what_to_type(ask, told, monkeypatch):
+    df = protected(people())
+    with refused(monkeypatch, df, (ArgumentTypeError, ArgumentValueError)) as caught:
+        ask(df)
+    assert told in str(caught.value)
+    with pytest.raises(ArgumentValueError, match="cannot be read") as caught:
+        df.dp.query("sex == 'f' and and age >= 3")
+    assert "equal is" not in str(caught.value)
+
+
+def test_a_column_that_came_later_is_protected_by_the_line_that_is_told():
+    df = protected(people())
+    df["new"] = 1
+    with pytest.raises(ArgumentValueError, match=r"df\.dp\.protect\(session=df\.dp\.session\)") as caught:
+        df.dp(epsilon=1).count("new")
+    typed(str(caught.value), df)
+    df.dp(epsilon=1).count("new")
+
+
 def test_a_mean_that_noise_moved_to_an_end_of_the_bounds_is_told():
     """It was shown as 0, and so it would be published."""
     lattice, law = Lattice.between(Fraction(0), Fraction(100), 16), DiscreteLaplace(Fraction(10**6))
