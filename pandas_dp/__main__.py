@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 from functools import partial
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import pandas as pd
 
@@ -14,6 +15,7 @@ import pandas_dp
 from pandas_dp import datasets, dp
 from pandas_dp.commands import ledger, query, run
 from pandas_dp.commands.exits import DONE, ended
+from pandas_dp.errors import did_you_mean
 from pandas_dp.facts.starting import started
 from pandas_dp.queries.texts import read_query
 
@@ -60,7 +62,17 @@ class Parser(argparse.ArgumentParser):
         known, names = self.WORDS.get(self.prog.split()[-1], {}), message.partition("are required: ")[2].split(", ")
         if words := [word for name, word in known.items() if name in names]:
             raise LackingError(words)
+        if slip := re.search("(?:unrecognized arguments: |invalid choice: ')([^ =']+)", message):
+            choices = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
+            message += did_you_mean(slip[1], choices)
         super().error(message)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what is no option here, where those that there are are known, and not in the parser above."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
 
 class LackingError(Exception):

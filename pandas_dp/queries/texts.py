@@ -137,6 +137,8 @@ def _value(node: ast.expr, call: str) -> Any:
             return value
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)):
             return -value if isinstance(sign, ast.USub) else value
+        case ast.Name(id=name):
+            raise ArgumentValueError(f"names and texts are written in quotes: {name!r} in {call}()")
         case ast.List(elts=entries):
             return [_value(entry, call) for entry in entries]
         case ast.Tuple(elts=entries):

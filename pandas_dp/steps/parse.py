@@ -248,6 +248,14 @@ class _Reader:
         return key
 
     def _refusal(self, node: ast.AST) -> ArgumentValueError:
+        match node:
+            case ast.Subscript(value=ast.Attribute(attr="str"), slice=ast.Slice(lower, upper, None)):
+                ends = ", ".join(ast.unparse(end) for end in (lower or ast.Constant(0), upper) if end)
+                return ArgumentValueError(f"a part of a text is written as .str.slice({ends}), not as .str[...]")
+            case ast.Subscript(value=ast.Attribute(attr="str"), slice=ast.Constant() | ast.UnaryOp() as place):
+                return ArgumentValueError(
+                    f"a letter of a text is written as .str.get({ast.unparse(place)}), not as .str[...]"
+                )
         name = _first_refused(node)
         if name in METHODS:
             return ArgumentValueError(f"{name} is called on a column: x.{name}(...)")

@@ -298,6 +298,7 @@ def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
 
 
 USUAL = {"--epsilon": "0.5", "--ledger": "visits.dpledger", "--name": "visits", "--total": "3", "--total-delta": "1e-3"}
+GIVEN = [*map("=".join, USUAL.items())]
 QUESTION, OPTIONS = r"([\w]+\(.*\))", r"(--[a-z-]+[ =][^;,]+?)"
 ADVISED = {  # a question, options beside the usual ones, and where the refusal says what to type
     "no price": ("count()", {"--epsilon": None}, f"a price: {OPTIONS}$"),
@@ -445,6 +446,28 @@ def test_the_line_of_an_older_copy_is_one_to_type(tmp_path, monkeypatch, capsys)
         main(shlex.split(line))
     assert end.value.code == 0
     assert asked(capsys, "--name", "a", "--ledger", "books again")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (("query", "visits.parquet", "count()", "--legder", "a"), "arguments: --legder a; did you mean '--ledger'?"),
+        (("querry", "visits.parquet"), "; did you mean 'query'?"),
+        (("ledger", "shwo", "books"), "; did you mean 'show'?"),
+        (("ledger", "report", "books", "--valuess"), "; did you mean '--values'?"),
+        (("query", "visits.parquet", "mean(cost)", *GIVEN), "dp: names and texts are written in quotes: 'cost' in mean()"),
+        (("query", "visits.parquet", "eval('m = note.str[:7]').count()", *GIVEN), "written as .str.slice(0, 7), not as"),
+        (("query", "visits.parquet", "query('note.str[-1] == \"a\"').count()", *GIVEN), "written as .str.get(-1), not as"),
+    ],
+    ids=lambda value: str(value)[:40],
+)  # fmt: skip
+def test_slips_are_told_with_what_was_meant(tmp_path, monkeypatch, capsys, typed, told):
+    monkeypatch.chdir(tmp_path)
+    visits().to_parquet("visits.parquet")
+    with pytest.raises(SystemExit) as end:
+        main([*typed])
+    assert (end.value.code, told in capsys.readouterr().err) == (2, True)
+    assert not Path("visits.dpledger").exists()
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
