@@ -102,7 +102,7 @@ def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, .
     asked = ledger._ids[name], given.sequence
     ((time,),) = ledger._store.transact(READ, lambda connection: connection.execute(query, asked).fetchall())
     # also of an answer that is drawn just now: the files of a job that is started again stay as they are
-    return said, f"as of {time[:16].replace('T', ' ')} UTC: fresh=True buys a new one"
+    return said, f"as of {time[:16].replace('T', ' ')} UTC: another version, or fresh=True in Python, buys a new one"
 
 
 @contextmanager

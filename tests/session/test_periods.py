@@ -187,7 +187,9 @@ def test_a_rerun_of_a_night_is_free_and_says_when_it_was_drawn(drawn, ledger):
     again = protect(grown, "nights", table="visits", ledger=ledger)
     stored = count(grown, MON)
     assert stored == answer
-    assert any(note.startswith("as of 20") and note.endswith("fresh=True buys a new one") for note in stored.notes)
+    assert any(
+        note.startswith("as of 20") and note.endswith("fresh=True in Python, buys a new one") for note in stored.notes
+    )
     assert len(drawn) == 1
     assert again.spent.epsilon == F("0.5")
     count(grown, MON, fresh=True)
