@@ -48,7 +48,6 @@ ANOTHER = (
 )
 IN_CODE = {
     ", then df.dp.session.close() and protect again": ", then open this one",
-    ", df.dp.protect(..., name='visits'), after df.dp.session.close() if this very frame has a session open": ": --name others",
     "; if you do not know one, max_rows='private' finds it for a twentieth of the total": "",
 }
 FILE = "visits.parquet"

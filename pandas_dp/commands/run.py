@@ -41,7 +41,6 @@ TEXT = "ask the questions of a plan file, in their order, on one budget"
 MORE = """A job that failed is started again with the same version: what was answered is in the ledger and costs nothing. New
 content gets a new version, and is charged."""
 IN_PLAN = IN_CODE | {
-    ": --name others": ': name = "others" in [budget]',
     json_values.EXAMPLE: 'price = { epsilon = 0.5 }, calls = [{ call = "count", args = ["age"] }]',
 }
 TABLE = {"table": "name", "version": "version"}  # arguments in code, and what [table] calls them

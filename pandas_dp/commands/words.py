@@ -16,8 +16,8 @@ Written = Callable[[str, str], str]
 
 
 def arguments(typed: str) -> list[tuple[str, str]]:
-    """Names and values of named arguments; empty where others are among them, such as three dots, or what code alone has."""
-    pairs = [pair.partition("=") for pair in typed.split(", ")]
+    """Names and values of named arguments; empty where others are among them, or what code alone has."""
+    pairs = [pair.partition("=") for pair in typed.removeprefix("..., ").split(", ")]
     plain = all(name.isidentifier() and value and name != "fresh" for name, _, value in pairs)
     return [(name, value) for name, _, value in pairs] if plain else []
 
