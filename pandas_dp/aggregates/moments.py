@@ -103,7 +103,7 @@ class Mean(SingleLook):
         known_of = [one for one, seen in zip(features, known(features, noise), strict=True) if seen]
         if self.kind.name == "bool" or not known_of:
             return ()
-        lower, upper, whole = at_ends(known_of, noise, LEVEL)
+        lower, upper, whole = at_ends(known_of, noise, LEVEL)  # falsely, 1 % off a bound, with 2.2 to 2.9 % as measured
         if whole.all():
             return (WHOLE,)
         named = " and ".join(name for at, name in ((lower.any(), "lower"), (upper.any(), "upper")) if at)

@@ -273,7 +273,7 @@ def _notes(groups: list[Group]) -> tuple[str, ...]:
         if len(group.fit.tables) < len(group.tables):
             notes.append("an answer that is listed twice counts once")
         found, mean, most = consistent.misfit(group.fit, group.zero)
-        if mean and found > most:
+        if mean and found > most:  # falsely, of the same rows, with less than 1 % as measured
             notes.append(Caution(APART))
     return tuple(dict.fromkeys(notes))
 
