@@ -68,7 +68,9 @@ def test_protecting_again_takes_new_columns():
     session = df.dp.protect(epsilon=10**6, name=name)
     count = df.dp(epsilon=1).count()
     df["new"] = 1
-    with pytest.raises(ArgumentValueError, match=r"after it was protected.*df\.dp\.assign.*df\.dp\.protect\(epsilon="):
+    with pytest.raises(
+        ArgumentValueError, match=r"after it was protected.*df\.dp\.assign.*df\.dp\.protect\(session=df\.dp\.session\)"
+    ):
         df.dp(epsilon=EXACT).mean("new", bounds=(0, 2))
     with pytest.warns(UserWarning, match="counts as new content"):
         assert df.dp.protect(epsilon=10**6, name=name) is session

@@ -138,7 +138,7 @@ def test_a_constant_for_missing_values_counts():
         (
             lambda d, b: d.groupby("test", keys=KEYS)["value"].sum(bounds=b | {"ph": "private"}),
             ArgumentTypeError,
-            "pair",
+            "bounds of 'ph': .*needs public bounds",
         ),
         (
             lambda d, b: d.groupby("test", keys=KEYS, null=True)["value"].mean(bounds=b),

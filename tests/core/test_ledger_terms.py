@@ -61,7 +61,7 @@ def test_other_terms_of_a_used_budget_are_refused_by_name(ledger, budget, unit, 
     ask(ledger, "0.1")
     with pytest.raises(LedgerError, match=said) as caught:
         ledger.open("data", budget, unit)
-    assert "name='visits'" in str(caught.value)
+    assert "name='data_2'" in str(caught.value)
     assert len(ledger.entries("data")) == 2
 
 

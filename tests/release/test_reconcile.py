@@ -307,7 +307,7 @@ def test_mechanisms_of_all_are_named():
 REFUSED = {  # what does not belong together, and what the error names
     "one answer": (lambda f: [by(f, ["sex"])], "two answers or more"),
     "no list": (lambda f: by(f, ["sex"]), "two answers or more"),
-    "plain numbers": (lambda f: [by(f, ["sex"]), pd.Series([1, 2])], "two answers or more"),
+    "plain numbers": (lambda f: [by(f, ["sex"]), pd.Series([1, 2])], "as they were released, and element 1 is none"),
     "a sum": (lambda f: [by(f, ["sex"]), f.dp(epsilon=1).sum("age", bounds=(0, 90))], "answer 1 is no table of counts"),
     "counts of values": (lambda f: [by(f, ["sex"]), f.dp(epsilon=1).count("age")], "answer 1 is no table of counts"),
     "shares": (
