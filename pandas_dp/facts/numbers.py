@@ -157,8 +157,6 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     """Exact quantile levels, rounded to six decimals, and whether a single one was asked."""
     scalar = not listed(q) or not isinstance(q, Sequence | np.ndarray | pd.Series | pd.Index)
     levels = [q] if scalar else list(q)
-    if any(isinstance(level, str) for level in levels):
-        raise ArgumentTypeError("the column comes first, and then q, a number: .quantile('age', 0.5)")
     if not 1 <= len(levels) <= 1000:
         raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")
     exact = tuple(

@@ -13,7 +13,7 @@ from pandas_dp.aggregates.smooth import BEST_NOISE, SmoothQuantileOf
 from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.mechanisms.smooth import DRAWS
 from pandas_dp.core.statistics.lattice_counts import Grid
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.questions.rows import PreparedFrame
@@ -229,6 +229,8 @@ class QuantileQuestions(PreparedFrame):
     def _quantile(
         self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None, error_bar: bool
     ) -> Any:
+        if isinstance(q, str) and not isinstance(column, str):
+            raise ArgumentTypeError("the column comes first, and then q, a number: .quantile('age', 0.5)")
         levels, scalar = numbers.quantiles(q)
         law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
         if law is not None:
