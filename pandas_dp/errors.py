@@ -117,7 +117,7 @@ class BudgetExceededError(PandasDPError):
 
     def __str__(self) -> str:
         """Return the sentence a user reads."""
-        more = f"; the total is raised on record: {self._raised}" if self._raised else ""
+        more = f"; to raise the total, on record: {self._raised}" if self._raised else ""
         return (
             f"over budget: this asks for {self.asked}; {self.fits}{more} "
             f"(ran out of {self.currency}: spent {self.spent}; left {self.left})" + f". {self.where}" * bool(self.where)

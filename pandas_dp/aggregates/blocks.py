@@ -107,8 +107,8 @@ def refuse_drowned(what: str, look: Callable[[Terms], Measurement], terms: Terms
         return
     least = least_epsilon(lambda epsilon: not drowned(look(replace(terms, price=Price(epsilon)))))
     raise ArgumentValueError(
-        f"{what} would return noise as wide as the range of its answers: type df.dp(epsilon={show(least)}) at least, better "
-        f"ten times that, or {remedy}"
+        f"{what} would return noise as wide as the range of its answers: type at least df.dp(epsilon={show(least)}), "
+        f"preferably ten times that, or {remedy}"
     )
 
 

@@ -315,7 +315,7 @@ def on_one_unit(prices: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], Fra
     common = math.gcd(*whole)
     if whole[-1] > MOST_STEPS * common:
         raise ArgumentValueError(
-            f"prices must be whole numbers of one unit of at least highest / 2**31: round them, as in "
+            f"prices must be whole multiples of one unit of at least highest / 2**31: round them, as in "
             f"prices=[round(p, 2) for p in prices]; their unit is {show(Fraction(common, bottom))}"
         )
     return tuple(price // common for price in whole), Fraction(common, bottom)

@@ -53,7 +53,7 @@ AT_END = (
 )
 
 CUT = Caution(
-    "a value at an end of the bounds may come of noise alone, or of values beyond the bounds: go by its interval"
+    "a value at an end of the bounds may come from noise alone, or from values beyond the bounds: go by its interval"
 )
 
 

@@ -102,7 +102,7 @@ class Domain:
             if found is not None and not np.array_equal(found, holds):
                 raise ArgumentValueError(
                     "ask: the condition splits a bin of the domain; compare with its edges, such as age >= 30 where 30 is an "
-                    "edge, or give the domain more of them"
+                    "edge, or give the domain more edges"
                 )
             found = holds
         shape = [axis.parts.count if axis in used else 1 for axis in self.axes]

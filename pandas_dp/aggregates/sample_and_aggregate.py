@@ -99,7 +99,7 @@ class Sizes:
         known, full = self.have(least), self.have(ROWS_A_BLOCK * blocks)
         if not all(known):
             few = f"no value where a group may have too few {self.what} for {blocks:,} block{'s' * (blocks > 1)}"
-            note = Caution(f"{few}: {least + 2 * self.unsure:,} or more would have given one with 97.5 %")
+            note = Caution(f"{few}: {least + 2 * self.unsure:,} or more would have given one with 97.5 % probability")
             found = replace(found, notes=(*found.notes, note))
         if isinstance(error, Additive) and known != full:
             rest = [

@@ -237,7 +237,7 @@ def _verified(ledger: Ledger) -> Iterator[str]:
         told = ", ".join(f"{name!r} {sequence}" for name, sequence in damaged[:5])
         raise LedgerError(
             f"stored answers are damaged ({len(damaged):,}; budget and entry: {told}): these questions are refused until a "
-            "new draw is paid, fresh=True. What was charged is whole"
+            "new draw is paid, fresh=True. No charge is damaged"
         )
     yield "no stored answer was changed; one that was taken out would not be noticed"
 

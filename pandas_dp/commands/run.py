@@ -196,7 +196,7 @@ def _in_order(
         try:
             release, stored = _asked(question, frame)
         except BudgetExceededError as error:
-            more = f"; the total is raised on record, and then in the plan: {error._raised}" if error._raised else ""
+            more = f"; to raise the total, on record and then in the plan: {error._raised}" if error._raised else ""
             written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
             return told(
                 f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "

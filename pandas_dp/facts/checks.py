@@ -115,7 +115,7 @@ def _lattice(lower: Fraction, upper: Fraction, exact_step: Fraction | None, bits
     if upper - lower < max(NARROWEST, max(abs(lower), abs(upper)) / 2**40):
         raise ArgumentValueError("bounds lie too close together; round them outwards")
     if exact_step is not None and (exact_step <= 0 or (upper - lower) / exact_step > MOST_CELLS):
-        raise ArgumentValueError("step must be positive and at least 1/2**31 of the distance of the bounds")
+        raise ArgumentValueError("step must be positive and at least 1/2**31 of the distance between the bounds")
     made = Lattice.between(lower, upper, bits, exact_step)
     if made.cells < 1:
         raise ArgumentValueError("step must be smaller than the distance of the bounds")

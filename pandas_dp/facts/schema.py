@@ -110,7 +110,7 @@ class Schema:
                         f"; bins go into the question: df.dp(epsilon=0.5).histogram({name!r}, bins=range(0, 101, 10))"
                     )
                 close = ends or did_you_mean(text, FIELDS)
-                raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
+                raise ArgumentValueError(f"schema of {name!r} takes {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
             check_all_typed(f"schema of {name!r}", facts.items())
             refuse_private(f"schema of {name!r}", facts.items())
             self._columns[name] = _facts(facts)
@@ -415,7 +415,7 @@ def _arrow_facts(source: Any) -> Facts:
         except (OSError, ValueError, pa.ArrowException):
             raise ArgumentValueError(
                 f"from_arrow cannot read {os.fspath(source)!r}: there is no such file, it may not be opened, or it "
-                "is no Parquet"
+                "is not a Parquet file"
             ) from None
     if not isinstance(source, pa.Schema):
         raise ArgumentTypeError(

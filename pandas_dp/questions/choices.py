@@ -326,7 +326,7 @@ def _check_range(trees: tuple[Expression, ...], empty: pd.DataFrame, lower: Frac
         return
     raise ArgumentValueError(
         f"score leaves {show(lower)}..{show(upper)} on made-up rows, and after clipping all candidates score the same: type "
-        f"the range of your scores, on those rows cap=({scores.min() + 0:g}, {scores.max() + 0:g})"
+        f"the range of your scores; on those rows it is cap=({scores.min() + 0:g}, {scores.max() + 0:g})"
     )
 
 

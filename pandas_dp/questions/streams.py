@@ -142,12 +142,16 @@ class StreamQuestions(PreparedFrame):
         aggregate: Oracle
         if method == "pmw":
             if candidates is not None:
-                raise ArgumentTypeError("candidates are for method='median', 'pmw' takes domain=: method='median'")
+                raise ArgumentTypeError(
+                    "candidates= is for method='median', and 'pmw' takes domain= instead: method='median'"
+                )
             aggregate = MultiplicativeWeights(corrections, most, self._domain(domain))
             call = f"oracle('pmw', domain of {aggregate.domain.cells:,} cells)"
         else:
             if domain is not None:
-                raise ArgumentTypeError("a domain is for method='pmw', 'median' takes candidates=: method='pmw'")
+                raise ArgumentTypeError(
+                    "domain= is for method='pmw', and 'median' takes candidates= instead: method='pmw'"
+                )
             aggregate = MedianOracle(corrections, most, public_tables(candidates))
             call = f"oracle('median', {len(aggregate.candidates):,} candidates)"
         return self._stream(OracleStream, call, aggregate)
@@ -207,7 +211,7 @@ def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:
     if not all(isinstance(table, pd.DataFrame) for table in candidates):
         raise ArgumentTypeError(f"candidates must be DataFrames: {line}")
     if any(len(table) == 0 or not table.columns.is_unique for table in candidates):
-        raise ArgumentValueError(f"candidates must have rows, and columns of different names: {line}")
+        raise ArgumentValueError(f"candidates must have rows, and columns with different names: {line}")
     if any(map(is_private, candidates)):  # pandas hands the mark on to what is made from a table
         raise ArgumentValueError(f"candidates must be public: one is a protected table, or was made from one: {line}")
     return tuple(table.copy(deep=False) for table in candidates)

@@ -203,7 +203,8 @@ def check_rows(answers: list[Release]) -> None:
         if (owner := answer.unit.column) is not None:
             raise ArgumentTypeError(
                 f"answer {place} counts some rows of each {owner!r}, and every table draws its own: no two tables count the "
-                "same rows. Tables of one row each can be reconciled: protect them without unit=, df.dp.protect(epsilon=3)"
+                "same rows. Tables where each row is a unit can be reconciled: protect them without unit=, "
+                "df.dp.protect(epsilon=3)"
             )
         if answer._provenance.content is None or answer._provenance.content != answers[0]._provenance.content:
             raise ArgumentTypeError(
@@ -211,7 +212,7 @@ def check_rows(answers: list[Release]) -> None:
                 f"under one schema, or of one table= and version=. {ASK}"
             )
         if answer.query.steps != answers[0].query.steps:
-            raise ArgumentTypeError(f"answer {place} was asked behind other steps than answer 0. {ASK}")
+            raise ArgumentTypeError(f"answer {place} was asked after different steps from answer 0. {ASK}")
 
 
 def promised_of(complete: Any, tables: Sequence[dict[str, Keys | Bins]]) -> frozenset[str]:
@@ -241,7 +242,9 @@ def _finest(name: str, tables: list[Table], promised: frozenset[str]) -> list[An
     """The finest parts of a column; where all rows lie in parts of each table, those beside its keys are in all of them."""
     factors = [table.by[name] for table in tables if name in table.by]
     if len({isinstance(by, Bins) for by in factors}) > 1:
-        raise ArgumentTypeError(f"{name!r} is listed by keys in one table and by bins in another: ask both in one way")
+        raise ArgumentTypeError(
+            f"{name!r} is listed by keys in one table and by bins in another: ask both in the same way"
+        )
     some = all if name in promised else any
     beside = [part for part in (OTHER, NULL) if some(part in parts_of(by) for by in factors)]
     own = dict.fromkeys(part for by in factors for part in parts_of(by) if part not in (OTHER, NULL))

@@ -132,7 +132,7 @@ def write_csv(
             quoted: dict[str, Any] = {"quoting": csv.QUOTE_NONNUMERIC} | options
             text = table.to_csv(**quoted)
     except TypeError:  # an option that pandas does not know
-        raise ArgumentTypeError(f"to_csv() takes the options of a DataFrame's: {CSV}") from None
+        raise ArgumentTypeError(f"to_csv() takes the options of DataFrame.to_csv(): {CSV}") from None
     text = above + text
     if path is None:
         return text
@@ -142,7 +142,7 @@ def write_csv(
     try:
         content = text.encode(encoding)
     except ValueError:
-        raise ArgumentValueError(f"encoding= must know all characters: {CSV}") from None
+        raise ArgumentValueError(f"encoding= must be able to write all characters: {CSV}") from None
     replace_file(path, content)
     return None
 

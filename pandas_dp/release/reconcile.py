@@ -229,8 +229,8 @@ def answers_of(call: str, answers: Any, line: str) -> list[Any]:
     for place, one in enumerate(listed):
         if not isinstance(one, Release):
             raise ArgumentTypeError(
-                f"{call} takes answers as they were released, and element {place} is none: a file of one, or what pandas made "
-                f"of it, does not hold its noise. Ask it again, which is free where the answer is stored: {line}"
+                f"{call} takes answers as they were released, and element {place} is not one: a file of an answer, or "
+                f"what pandas made from it, does not record its noise. Ask it again, which is free where the answer is stored: {line}"
             )
     return listed
 
@@ -256,11 +256,11 @@ def reconcile_most(answers: Sequence[Release], complete: Any, nonnegative: bool,
     most = max(found, key=len, default=[])
     if len(most) < 2:
         raise ArgumentTypeError(
-            "this process was given no two tables of counts of the same rows on this budget: ask df.dp(epsilon=0.5).count() "
+            "this process was not given two tables of counts of the same rows on this budget: ask df.dp(epsilon=0.5).count() "
             f"and df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm']), or give answers from elsewhere: {LINE}"
         )
     made, others = reconcile(most, complete, nonnegative, whole), sum(map(len, found)) - len(most)
-    left = (f"{others} other table{'s' * (others > 1)} of counts: of other rows, or behind other steps",) * (others > 0)
+    left = (f"{others} other table{'s' * (others > 1)} of counts: of other rows, or after other steps",) * (others > 0)
     return Reconciled(made.raw, made._groups, (*made.notes, *left))
 
 
@@ -314,7 +314,7 @@ def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
     origin = replace(
         raw._provenance,
         mechanism=f"{kinds}, reconciled",
-        spent=f"{NO_MORE} than entries {shown} cost together",
+        spent=f"{NO_MORE} to pay than what entries {shown} cost together",
         stored=False,
         error=error,
         extras=extras,

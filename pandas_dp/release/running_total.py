@@ -113,14 +113,14 @@ def _check(place: int, answer: Release, first: Release) -> None:
         raise ArgumentTypeError(f"answer {place} was changed since it was released: give it as it was")
     if origin.content is None or first._provenance.content is None or _whose(answer) != _whose(first):
         raise ArgumentTypeError(
-            f"answer {place} is of another budget, unit or schema than answer 0: ask both of one session"
+            f"answer {place} is of a different budget, unit or schema from answer 0: ask both in one session"
         )
     if repr(asked) != repr(first.query.aggregate) or answer.query.groups != first.query.groups:
         raise ArgumentTypeError(
             f"answer {place} is of another question than answer 0, {first.query.call}: ask the same of each period"
         )
     if _others(answer) != _others(first):
-        raise ArgumentTypeError(f"answer {place} was asked behind other steps than answer 0: ask both of one frame")
+        raise ArgumentTypeError(f"answer {place} was asked after different steps from answer 0: ask both of one frame")
 
 
 def _labels(asked: Any) -> Any:
@@ -184,7 +184,7 @@ def _summed(answers: Sequence[Release], periods: Periods, gaps: tuple[Caution, .
         last._provenance,
         query=replace(last.query, steps=steps, call=f"{last.query.call}, running total of {len(answers)} answers"),
         mechanism=f"{mechanisms_of(answers)}, added up",
-        spent=f"{NO_MORE} than entries {shown} cost together",
+        spent=f"{NO_MORE} to pay than what entries {shown} cost together",
         stored=False,
         error=EachOf(tuple(errors)),
         notes=(*notes, FREE.format(shown), *gaps),

@@ -36,7 +36,7 @@ ROWS = (
     "several rows, type {line}"
 )
 LOST = (
-    "this replaces the terms of another table, which is not answered any more. If that one is about other people, protect it "
+    "this replaces the terms of another table, which is no longer answered. If that one is about other people, protect it "
     "again under another name: {line}"
 )
 USUAL = "data"  # the name of a budget that is given none

@@ -34,7 +34,7 @@ def check_alone() -> None:
     check_outside()  # whether a user's function calls it may depend on a row, and would show
     if getattr(_here, "busy", False):
         raise PandasDPError(
-            "pandas_dp was called in the middle of opening a budget, by the handler of a signal or a finalizer: open, join and "
+            "pandas_dp was called in the middle of opening a budget, by a signal handler or a finalizer: open, join and "
             "ask before or after it"
         )
 

@@ -158,7 +158,7 @@ def backup(ledger: Ledger, to: str) -> None:
         connection.execute("COMMIT")
 
     if os.path.lexists(to) or not database.create(files.canonical(to), write):  # a link would lead to another file
-        raise LedgerError(f"{to} is there already, and a back-up replaces nothing: name a new file")
+        raise LedgerError(f"{to} exists already, and a back-up never replaces a file: name a new one")
 
 
 def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:

@@ -25,7 +25,7 @@ CONVERTED = {
     False: "an older version kept a log of charges beside this file; none was here, and what one held is not known",
 }
 LOGLESS = (
-    "an older version kept its charges in a log beside this file, in which there is no budget, and the log is not here: bring "
+    "there is no budget in this file: an older version kept its charges in a log beside it, and the log is not here. Bring "
     "{log} back beside it. Where you know that there never was a budget, delete the file and protect anew"
 )
 UNKNOWN = (

@@ -232,7 +232,7 @@ def _public_rows(
     if rows is None:
         return None
     if unit.add_remove or unit.column is not None:
-        hidden = "neighbors='add_remove' hides" if unit.add_remove else f"unit={unit.column!r} does not need to be"
+        hidden = "neighbors='add_remove' hides" if unit.add_remove else f"unit={unit.column!r} does not require"
         raise ArgumentValueError(
             f"rows= says that the number of rows is public, which {hidden}: leave it out, or where each row is a unit "
             "df.dp.protect(epsilon=3, neighbors='replace_one', rows=True)"
@@ -246,7 +246,7 @@ def _public_rows(
         if known is None or known.again or known.session._implicit:
             raise ArgumentValueError(
                 "rows=True: this object was protected before and may hold other rows now; their number is not public: type "
-                "the number that is, rows=1000, or leave rows= out"
+                "the number that is public, rows=1000, or leave rows= out"
             )
     return rows if isinstance(rows, bool) else positive_int(rows, "rows")
 

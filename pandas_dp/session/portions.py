@@ -65,7 +65,7 @@ def partition(
     if session.unit.column is not None:
         raise ArgumentValueError(
             f"partition() needs one row per unit, and all rows of one {session.unit.column!r} belong together: ask "
-            f"df.dp(epsilon=0.5).groupby({by!r}, keys=[...]), which bounds in how many groups a unit may be"
+            f"df.dp(epsilon=0.5).groupby({by!r}, keys=[...]), which limits how many groups a unit may be in"
         )
     kind, facts = kind_of(empty[by].dtype), table.schema[by]
     # objects and categories could hold cells that equal two keys

@@ -131,7 +131,7 @@ def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
     given = (origin.content or ("",))[0] == session.name and base is not None
     if base is None or not given or repr(answer.query.aggregate) != repr(base.query.aggregate):
         raise LedgerError(
-            "only an answer that this session gave can be refined, one of the latest thousand: answer = "
+            "only one of the latest thousand answers of this session can be refined: answer = "
             "df.dp(epsilon=0.5).count(), then df.dp(epsilon=0.5).refine(answer)"
         )
     if _summed(base) is None:
@@ -239,7 +239,9 @@ def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, wh
     look = asked.look(terms)
     others = [one for one in known if found is None or one.entry < found[0]]
     if any(one.look.statistic != look.statistic for one in others):
-        raise LedgerError(f"at {offer} this question adds up other numbers than before: refine with a plain epsilon")
+        raise LedgerError(
+            f"at {offer} this question adds up different numbers from before: refine with a plain epsilon"
+        )
 
     def steps() -> Steps:
         noisy = yield look

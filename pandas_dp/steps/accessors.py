@@ -125,7 +125,7 @@ def _matches(
 def _pattern(name: str, operand: Expression, pat: str, case: Any, flags: Any, regex: Any) -> Expression:
     if flags != 0:
         raise ArgumentValueError(
-            f"str.{name}: flags are not supported: write case=False, or (?i) and the like into the pattern"
+            f"str.{name}: flags are not supported: write case=False, or put (?i) and the like into the pattern"
         )
     if not isinstance(case, bool):
         raise ArgumentTypeError(f"str.{name}: case has to be True or False")

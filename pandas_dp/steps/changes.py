@@ -326,7 +326,7 @@ class Explode(Step):
         array, dtype = frame[self.column].array, frame[self.column].dtype
         if not holds_lists(dtype):
             raise ArgumentTypeError(
-                f"the dtype of {quote(self.column)} holds no lists. Of text they are made before the table is "
+                f"the dtype of {quote(self.column)} holds no lists. Make lists from text before the table is "
                 f"protected: df[{quote(self.column)}] = df[{quote(self.column)}].str.split(',')"
             )
         arrow = isinstance(array, pd.arrays.ArrowExtensionArray)
@@ -349,8 +349,8 @@ def check_units(steps: Iterable[Step], column: str | None) -> None:
     factor = math.prod(step.factor for step in steps)
     if column is None and factor > 1:
         raise ArgumentValueError(
-            "explode makes several rows of one, and here each row is a unit of its own, of which one counts. Say before the "
-            "table is protected whose rows they are: df['id'] = range(len(df)), then "
+            "explode turns one row into several, and here each row is a unit of its own, of which only one row counts. Say "
+            "before the table is protected whose rows they are: df['id'] = range(len(df)), then "
             f"df.dp.protect(epsilon=3, unit='id', max_rows={factor})"
         )
 

@@ -125,7 +125,7 @@ def _listed(operand: Values, i: int) -> Values:
     kind = operand.data.dtype.pyarrow_dtype.value_type
     if not has_kernel(kind):
         raise ArgumentTypeError(
-            f"list: Arrow takes no entries of {str(kind)[:60]} out of lists. Before the table is protected: "
+            f"list: Arrow cannot take entries of type {str(kind)[:60]} out of lists. Before the table is protected: "
             "df[column] = df[column].astype(pd.ArrowDtype(pa.list_(pa.string())))"
         )
     return read_column(

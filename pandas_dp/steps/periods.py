@@ -109,8 +109,8 @@ def period(periods: Periods, first: Any, last: Any, empty: pd.DataFrame) -> tupl
         )
     if high - low >= MOST:
         raise ArgumentValueError(
-            f"period: from {names[0]!r} to {names[1]!r} are {high - low + 1:,} {periods.word}s, and one question may name "
-            f"{MOST:,}: df.dp.period({names[0]!r}, {periods.name(low + MOST - 1)!r})"
+            f"period: from {names[0]!r} to {names[1]!r} there are {high - low + 1:,} {periods.word}s, and one question may "
+            f"name at most {MOST:,}: df.dp.period({names[0]!r}, {periods.name(low + MOST - 1)!r})"
         )
     periods.check(kind_or_none(empty[periods.time].dtype) if periods.time in empty else None)
     return (InPeriods(periods, low, high),)

@@ -237,8 +237,8 @@ def merge(lookup: Any, on: str, how: str, empty: pd.DataFrame) -> tuple[Step, ..
     empty = _without_rows("merge", empty)
     if not isinstance(how, str) or how != "left":
         raise ArgumentValueError(
-            f"merge: every row stays, as with how='left': write .merge(lookup, on={on!r}) and, for the rows that match "
-            "alone, .dropna('column of the lookup') after it"
+            f"merge: every row stays, as with how='left': write .merge(lookup, on={on!r}) and, to keep only the rows that "
+            "match, .dropna('column of the lookup') after it"
         )
     (name,) = _columns("merge", [on], empty)
     steps: list[Step] = []
@@ -273,13 +273,15 @@ def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
     name = names[0]
     line = f"explode({quote(name)}, max=5)"
     if isinstance(max, bool | np.bool_) or not isinstance(max, int | np.integer):
-        raise ArgumentTypeError(f"explode: max has to be a whole number, of entries that count in each list: {line}")
+        raise ArgumentTypeError(
+            f"explode: max has to be a whole number, that of the entries that count in each list: {line}"
+        )
     if not 1 <= max <= LONGEST:
         raise ArgumentValueError(f"explode: max has to be a number from 1 to 2**31 - 1: {line}")
     dtype = empty[name].dtype
     if holds_lists(dtype) and isinstance(dtype, pd.ArrowDtype) and not has_kernel(dtype.pyarrow_dtype.value_type):
         raise ArgumentTypeError(
-            f"explode: {quote(name)} has dtype {dtype}, of which Arrow takes no entries. Before the table is protected: "
+            f"explode: {quote(name)} has dtype {dtype}, out of which Arrow cannot take entries. Before the table is protected: "
             f"df[{quote(name)}] = df[{quote(name)}].astype(pd.ArrowDtype(pa.list_(pa.string())))"
         )
     step = Explode(name, int(max))

@@ -254,8 +254,8 @@ def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
             (f for f in schema if held.setdefault(f.name, plain_type(f.type)) != plain_type(f.type)), None
         ):
             raise ArgumentValueError(
-                f"path: columns of one name must have one type in all files and in schema=, and these differ in "
-                f"{typed.name!r}: read them one by one, or rewrite them alike"
+                f"path: a column must have the same type in all files and in schema=, and this is not so for "
+                f"{typed.name!r}: read the files one by one, or rewrite them with the same types"
             )
     lacking = {name for fragment in whole.fragments for name in held.keys() - {*fragment.physical_schema.names}}
     if lacking and given.get("schema") is None:

@@ -33,7 +33,7 @@ def check_alike(table: Table, first: Table, name: str | None, version: str | Non
         of = "this file" if version is None else f"version {version!r} of {name!r}"
         raise ArgumentValueError(
             f"rows=True: the first table of {of} answers here, and nobody said that its number of rows is public: "
-            "type the number that is, rows=1000, or leave rows= out"
+            "type the number that is public, rows=1000, or leave rows= out"
         )
     if table.kinds == first.kinds:
         return

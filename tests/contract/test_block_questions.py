@@ -155,7 +155,7 @@ NOISE = [  # arguments, the price that is refused, the blocks and the least pric
 @pytest.mark.parametrize(("terms", "price", "blocks", "least"), NOISE, ids=str)
 def test_what_would_be_noise_alone_is_refused_and_at_the_price_named_answered(monkeypatch, terms, price, blocks, least):
     df = protected()
-    match = rf"with {blocks} blocks would return noise as wide as .* type df\.dp\(epsilon=[\d.]+\) at least"
+    match = rf"with {blocks} blocks would return noise as wide as .* type at least df\.dp\(epsilon=[\d.]+\), preferably"
     with refused(monkeypatch, df, ValueError, match) as caught:
         ask(df, lambda d: 1.0, epsilon=price, **terms)
     named = float(str(caught.value).split("epsilon=")[1].split(")")[0])

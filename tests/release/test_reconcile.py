@@ -307,7 +307,7 @@ def test_mechanisms_of_all_are_named():
 REFUSED = {  # what does not belong together, and what the error names
     "one answer": (lambda f: [by(f, ["sex"])], "two answers or more"),
     "no list": (lambda f: by(f, ["sex"]), "two answers or more"),
-    "plain numbers": (lambda f: [by(f, ["sex"]), pd.Series([1, 2])], "as they were released, and element 1 is none"),
+    "plain numbers": (lambda f: [by(f, ["sex"]), pd.Series([1, 2])], "as they were released, and element 1 is not one"),
     "a sum": (lambda f: [by(f, ["sex"]), f.dp(epsilon=1).sum("age", bounds=(0, 90))], "answer 1 is no table of counts"),
     "counts of values": (lambda f: [by(f, ["sex"]), f.dp(epsilon=1).count("age")], "answer 1 is no table of counts"),
     "shares": (
@@ -332,7 +332,7 @@ REFUSED = {  # what does not belong together, and what the error names
     "edited": (lambda f: [by(f, ["sex"]), edited(by(f, ["sex", "ward"]))], "not as it was released"),
     "other steps": (
         lambda f: [by(f, ["sex"]), f.dp.query("age < 50").dp(epsilon=1).groupby("sex", keys=KEYS["sex"]).size()],
-        "behind other steps",
+        "after different steps",
     ),
     "keys and bins": (
         lambda f: [
@@ -463,7 +463,7 @@ def test_a_session_reconciles_all_tables_of_its_rows(kept, tmp_path):
     assert [one is other for one, other in zip(made.raw, [rows, wards, both, table], strict=True)] == [True] * 4
     for one, other in zip(made, pandas_dp.reconcile([rows, wards, both, table], complete=["sex", "ward"]), strict=True):
         np.testing.assert_allclose(one, other)
-    assert made.notes[-1] == "1 other table of counts: of other rows, or behind other steps"
+    assert made.notes[-1] == "1 other table of counts: of other rows, or after other steps"
     assert session.reconcile(["sex", "ward"], nonnegative=True)[1].min() >= 0
     wards.iloc[0] = 5  # by hand: it is no answer any more
     assert len(session.reconcile(complete=["sex", "ward"])) == 3

@@ -128,7 +128,7 @@ def test_what_does_not_add_up_is_refused(df, days):
         (ask(other, "2026-12-02").count(), "of another budget, unit or schema"),
         (replaced(days[1], content=None), "of another budget, unit or schema"),
         (ask(df, "2026-12-02").sum("cost", bounds=(0, 1)), "of another question than answer 0, count()"),
-        (ask(df, "2026-12-02").query("cost > 0").count(), "behind other steps"),
+        (ask(df, "2026-12-02").query("cost > 0").count(), "after different steps"),
     ]
     for one, said in cases:
         with pytest.raises(ArgumentTypeError) as error:

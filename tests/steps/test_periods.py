@@ -157,7 +157,7 @@ def test_a_step_is_data_and_reads_as_it_is_typed():
         ),
         (
             ("2000-01-01", "2027-05-19"),
-            "10,001 days, and one question may name 10,000: df.dp.period('2000-01-01', '2027-05-18')",
+            "10,001 days, and one question may name at most 10,000: df.dp.period('2000-01-01', '2027-05-18')",
         ),
         (("2026-11",), "one month, and this budget is per day"),
         ((None,), "a day is named by a text"),
