@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -156,7 +156,7 @@ def keys(
         if natural is None:
             raise line.refuse(f"{call}() needs the public list of keys, which must not come from the data")
         given = natural
-    if not listed(given):
+    if isinstance(given, Mapping) or not listed(given):
         raise line.refuse("keys must be a list")
     known = tuple(plain(key, kind) for key in entries(given, "keys"))
     if not known:

@@ -230,7 +230,8 @@ def answers_of(call: str, answers: Any, line: str) -> list[Any]:
         if not isinstance(one, Release):
             raise ArgumentTypeError(
                 f"{call} takes answers as they were released, and element {place} is not one: a file of an answer, or "
-                f"what pandas made from it, does not record its noise. Ask it again, which is free where the answer is stored: {line}"
+                f"what pandas made from it, does not record its noise. Ask it again, which is free where the answer is stored: "
+                f"{line}"
             )
     return listed
 
@@ -314,7 +315,7 @@ def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
     origin = replace(
         raw._provenance,
         mechanism=f"{kinds}, reconciled",
-        spent=f"{NO_MORE} to pay than what entries {shown} cost together",
+        spent=f"{NO_MORE} than entries {shown} cost together",
         stored=False,
         error=error,
         extras=extras,

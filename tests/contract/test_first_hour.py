@@ -420,7 +420,7 @@ def test_slips_with_an_answer_are_told_the_line_to_type():
         for kind in (answer.plot.bar, answer.plot.line):
             with pytest.raises(ArgumentTypeError, match=r"are drawn by \.plot\(y=None"):
                 kind()
-    with pytest.raises(ArgumentTypeError, match=r"element 1 is none: a file of one, .* pandas_dp\.reconcile"):
+    with pytest.raises(ArgumentTypeError, match=r"element 1 is not one: a file of an answer, .* pandas_dp\.reconcile"):
         pandas_dp.reconcile([sizes, sizes * 2])
 
 

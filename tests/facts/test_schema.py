@@ -58,7 +58,7 @@ def test_a_schema_from_toml_is_used(written):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[age]\nbound = [0, 100]", "schema of 'age' knows bounds, keys, step, nulls, dtype, not 'bound'"),
+        ("[age]\nbound = [0, 100]", "schema of 'age' takes bounds, keys, step, nulls, dtype, not 'bound'"),
         ("age = 3", "schema of 'age': each column takes a dict"),
         ("[age]\nbounds = 3", "bounds in a schema must be a list"),
         ("[age]\ndtype = 3", "dtype in a schema must be the name of one: {'dtype': 'int64'}"),

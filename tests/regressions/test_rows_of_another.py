@@ -29,7 +29,7 @@ def test_the_number_of_rows_of_another_object_stays_private(read):
         warnings.simplefilter("ignore")  # pandas will have no inplace= one day
         first.dropna(inplace=True)
     first.dp.protect(name=name, **ONE, **typed)
-    with pytest.raises(pandas_dp.ArgumentValueError, match="type the number that is, rows=1000"):
+    with pytest.raises(pandas_dp.ArgumentValueError, match="type the number that is public, rows=1000"):
         second.dp.protect(name=name, rows=True, **ONE, **typed)
     second.dp.protect(name=name, rows=1000, **ONE, **typed)
     assert second.dp(epsilon=1).count() == 1000  # what was typed

@@ -449,7 +449,7 @@ def test_intervals_cover(scale):
 def test_a_session_reconciles_all_tables_of_its_rows(kept, tmp_path):
     frame = people()
     session = opened(frame, epsilon=100, ledger=None if kept == "memory" else tmp_path / "l.dpledger")
-    with pytest.raises(ArgumentTypeError, match="no two tables of counts"):
+    with pytest.raises(ArgumentTypeError, match="not given two tables of counts"):
         session.reconcile()
     rows = frame.dp(epsilon=1).count()
     frame.dp(epsilon=1).mean("age", bounds=(0, 100))

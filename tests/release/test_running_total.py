@@ -125,8 +125,8 @@ def test_what_does_not_add_up_is_refused(df, days):
         (ask(df, "2026-12-02").value_counts("cost", keys=[0.5], normalize=True), "answer 1 cannot be added up"),
         (ask(df, "2026-12-02").nunique("who"), "answer 1 cannot be added up"),
         (pandas_dp.running_total(days[1:]), "answer 1 cannot be added up"),
-        (ask(other, "2026-12-02").count(), "of another budget, unit or schema"),
-        (replaced(days[1], content=None), "of another budget, unit or schema"),
+        (ask(other, "2026-12-02").count(), "of a different budget, unit or schema"),
+        (replaced(days[1], content=None), "of a different budget, unit or schema"),
         (ask(df, "2026-12-02").sum("cost", bounds=(0, 1)), "of another question than answer 0, count()"),
         (ask(df, "2026-12-02").query("cost > 0").count(), "after different steps"),
     ]

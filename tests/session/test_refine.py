@@ -135,7 +135,7 @@ def test_selections_and_several_looks_are_not_refined(name, terms):
     df = held(epsilon=10, **terms)
     answer = CHOICES[name](df.dp(epsilon=1))
     before = df.dp.session.spent
-    with pytest.raises(LedgerError, match=r"not choices, quantiles|only an answer that"):
+    with pytest.raises(LedgerError, match=r"not choices, quantiles|only one of the latest thousand"):
         df.dp(epsilon=1).refine(answer)
     assert df.dp.session.spent == before
 
@@ -144,7 +144,7 @@ def test_in_a_part_of_a_hybrid_budget_it_is_refined_and_not_across_parts():
     df = held(epsilon=20, delta=1e-6)
     one, two = df.dp.allot("one", epsilon=3), df.dp.allot("two", epsilon=3)
     answer = one.dp(epsilon=1).count()
-    with pytest.raises(LedgerError, match="only an answer that this session gave"):
+    with pytest.raises(LedgerError, match="only one of the latest thousand answers"):
         two.dp(epsilon=1).refine(answer)
     with pytest.raises(LedgerError, match=r"without a delta|only an answer"):
         df.dp(epsilon=1).refine(answer)
@@ -331,7 +331,7 @@ def test_other_public_facts_are_other_content(change):
     CHANGED[change](df)
     before = df.dp.session.spent
     for answer in answers if change == "nulls" else answers[:1]:
-        with pytest.raises(LedgerError, match=r"with the schema and the public facts it had|only an answer that"):
+        with pytest.raises(LedgerError, match=r"with the schema and the public facts it had|only one of the latest thousand"):
             df.dp(epsilon=1).refine(answer)
     assert df.dp.session.spent == before
 
@@ -351,7 +351,7 @@ def test_an_answer_of_another_session_is_none_of_this_one():
     one, two = held(epsilon=20), held(epsilon=20)
     mine, yours = one.dp(epsilon=1).count(), two.dp(epsilon=1).count()
     assert mine._provenance.entry == yours._provenance.entry
-    with pytest.raises(LedgerError, match="only an answer that this session gave"):
+    with pytest.raises(LedgerError, match="only one of the latest thousand answers"):
         one.dp(epsilon=1).refine(yours)
     assert one.dp.session.spent.epsilon == 1
 

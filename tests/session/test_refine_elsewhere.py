@@ -177,7 +177,7 @@ def test_a_price_that_makes_it_another_question_is_refused_for_nothing():
     df = elsewhere(epsilon=50, delta=1e-6)
     answer = df.dp(epsilon=1).ecdf("age", bins=list(range(0, 101, 10)))
     before = df.dp.session.spent
-    with pytest.raises(LedgerError, match=r"adds up other numbers than before: refine with a plain epsilon"):
+    with pytest.raises(LedgerError, match=r"adds up different numbers from before: refine with a plain epsilon"):
         df.dp(rho=1).refine(answer)
     assert df.dp.session.spent == before
 
