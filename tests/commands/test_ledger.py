@@ -121,7 +121,7 @@ def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, b
         if not os.path.lexists(name):
             name.symlink_to(tmp_path / "elsewhere")
         code, _, err = run(capsys, "backup", books, name)
-        assert (code, "is there already" in err) == (1, True)
+        assert (code, "exists already" in err) == (1, True)
     assert not (tmp_path / "elsewhere").exists()
 
 

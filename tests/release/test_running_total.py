@@ -138,7 +138,7 @@ def test_what_does_not_add_up_is_refused(df, days):
     with pytest.raises(ArgumentTypeError, match="of another question"):
         pandas_dp.running_total([narrow, wide])
     for other in (int(days[1]), days[1] + 0, pd.Series([1])):
-        with pytest.raises(ArgumentTypeError, match=r"element 1 is none: a file.*: pandas_dp\.running_total"):
+        with pytest.raises(ArgumentTypeError, match=r"element 1 is not one: a file.*: pandas_dp\.running_total"):
             pandas_dp.running_total([first, other])
     for nothing in (first, [first], "days", None):
         with pytest.raises(ArgumentTypeError, match=r"takes a list of two answers or more: pandas_dp\.running_total"):

@@ -146,7 +146,7 @@ def test_in_a_part_of_a_hybrid_budget_it_is_refined_and_not_across_parts():
     answer = one.dp(epsilon=1).count()
     with pytest.raises(LedgerError, match="only one of the latest thousand answers"):
         two.dp(epsilon=1).refine(answer)
-    with pytest.raises(LedgerError, match=r"without a delta|only an answer"):
+    with pytest.raises(LedgerError, match=r"without a delta|only one of the latest thousand"):
         df.dp(epsilon=1).refine(answer)
     assert one.dp(epsilon=1).refine(answer).query.price.epsilon == 2
     assert one.dp.session.spent.epsilon == 2

@@ -260,7 +260,7 @@ def test_files_of_other_types_are_refused_whatever_they_hold(options, tmp_path):
         for other in others:
             pq.write_table(pa.table({"x": first, "c": other}), paths[1])
             for where in (tmp_path, paths):
-                with pytest.raises(ArgumentValueError, match="these differ in 'c': read them one by one"):
+                with pytest.raises(ArgumentValueError, match="this is not so for 'c': read the files one by one"):
                     pandas_dp.read_parquet(where, **options)
         pq.write_table(pa.table({"x": first, "c": first}), paths[1])
         assert len(pandas_dp.read_parquet(tmp_path, **options)) == 2 * len(first)
@@ -310,7 +310,7 @@ def test_a_schema_that_is_typed_is_that_of_the_files(tmp_path):
     for cell in (1, 300):
         pq.write_table(pa.table({"age": [1, cell]}), tmp_path / "a.parquet")
         with pytest.raises(
-            ArgumentValueError, match=r"one type in all files and in schema=, and these differ in 'age'"
+            ArgumentValueError, match=r"the same type in all files and in schema=, and this is not so for 'age'"
         ):
             pandas_dp.read_parquet(tmp_path / "a.parquet", schema=pa.schema({"age": pa.int8()}))
 
