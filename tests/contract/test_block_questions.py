@@ -166,7 +166,7 @@ def test_what_would_be_noise_alone_is_refused_and_at_the_price_named_answered(mo
 def test_clusters_at_a_small_price_are_refused(monkeypatch):
     df = protected()
     with refused(
-        monkeypatch, df, ValueError, r"kmeans\(\) with 25 blocks .* df\.dp\(epsilon=0\.7\d*\) at least, .*rows="
+        monkeypatch, df, ValueError, r"kmeans\(\) with 25 blocks .* at least df\.dp\(epsilon=0\.7\d*\), .*rows="
     ):
         df.dp(epsilon=0.5).kmeans(["age", "pay"], k=3, bounds=BOUNDS)
     df.dp(epsilon=0.5).kmeans(["age", "pay"], k=3, bounds=BOUNDS, blocks=100)
