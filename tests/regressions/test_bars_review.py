@@ -154,7 +154,7 @@ def test_scores_below_their_range_are_refused_with_the_range(score):
     """Each became 0: a fair die, said to be within 1.64 of the best."""
     frame = protected(MOSTLY_ONE)
     asked = frame.dp(epsilon=5)
-    line = r"score leaves 0\.\.2 on made-up rows.*on those rows cap=\(-4, 0\)"
+    line = r"score leaves 0\.\.2 on made-up rows.*on those rows it is cap=\(-4, 0\)"
     with pytest.raises(ArgumentValueError, match=line):
         asked.select([0, 1, 2], score=score, cap=2)
     assert frame.dp.session.left == "epsilon=1000000"
@@ -166,9 +166,9 @@ def test_scores_below_their_range_are_refused_with_the_range(score):
 
 def test_scores_above_their_range_are_refused_and_what_is_cut_in_part_is_not():
     asked = protected(MOSTLY_ONE).dp(epsilon=5)
-    with pytest.raises(ArgumentValueError, match=r"on those rows cap=\(11, 43\)"):
+    with pytest.raises(ArgumentValueError, match=r"on those rows it is cap=\(11, 43\)"):
         asked.select([0, 1, 2], score="10 * x + candidate + 1")
-    with pytest.raises(ArgumentValueError, match=r"on those rows cap=\(0, 1\)"):
+    with pytest.raises(ArgumentValueError, match=r"on those rows it is cap=\(0, 1\)"):
         asked.select([0, 1, 2], score="x == candidate", cap=(2, 3))
     for score, cap in (
         ("1 - (x - candidate).abs()", 1),
