@@ -331,7 +331,9 @@ def test_other_public_facts_are_other_content(change):
     CHANGED[change](df)
     before = df.dp.session.spent
     for answer in answers if change == "nulls" else answers[:1]:
-        with pytest.raises(LedgerError, match=r"with the schema and the public facts it had|only one of the latest thousand"):
+        with pytest.raises(
+            LedgerError, match=r"with the schema and the public facts it had|only one of the latest thousand"
+        ):
             df.dp(epsilon=1).refine(answer)
     assert df.dp.session.spent == before
 
