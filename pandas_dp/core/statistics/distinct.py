@@ -48,12 +48,12 @@ class Distinct(AddsUp, ByClass):
         """The exact number: a list of one int."""
         codes, count = self.classes(view)
         if unit.column is None or unit.column == self.column:
-            return Exact([count])
+            return Exact([_held(codes[codes >= 0])])
         units, owners = bounding.owners(view, unit)
         kept = (codes >= 0) & (units >= 0)
         pairs = bounding.different(units[kept] * count + codes[kept])  # shape (pairs of a unit and a value,)
         pairs = pairs[bounding.keep_at_most(pairs // max(count, 1), owners, self._most(unit))]
-        return Exact([int(np.count_nonzero(np.bincount(pairs % max(count, 1))))])
+        return Exact([_held(pairs % max(count, 1))])
 
     def _most(self, unit: PrivacyUnit) -> int:
         return 1 if unit.column in (None, self.column) else min(unit.rows, unit.groups)
@@ -89,3 +89,8 @@ class DistinctBy(AddsUp):
         parts, positions = rows_in_parts(view, unit, self.by, codes >= 0)
         pairs = bounding.different(parts * count + (codes if positions is None else codes[positions]))
         return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count).tolist())
+
+
+def _held(codes: NDArray[np.int64]) -> int:
+    """How many different codes there are: a view may number values that no row holds."""
+    return int(np.count_nonzero(np.bincount(codes)))
