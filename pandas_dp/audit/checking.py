@@ -32,6 +32,10 @@ FEWEST = 100  # samples
 DOUBLINGS = 12  # of the samples, up to which more are a way out
 LEAST_CONFIDENCE = Fraction(1, 2)
 LINE = "pandas_dp.audit.check(lambda df: df.dp(epsilon=1).count('age'), table, neighbor)"
+OWN = (
+    "It gets a DataFrame that is protected already, for one trial, on a budget of its own (leave df.dp.protect out): "
+    "lambda df: df.dp(epsilon=1).count()"
+)
 
 
 @example(LINE)
@@ -253,6 +257,10 @@ class Trials:
             counted = self._unit.column is None and not self._unit.add_remove
             session._tables.attach(session, frame, self._schema, rows=counted)
             yield frame
+            if (
+                session._closed
+            ):  # by a protect(...) of the question, for which a budget that nothing was asked on makes room
+                raise ArgumentValueError(f"the question closed the session of its frame. {OWN}")
             self._used = len(session._ledger.entries(session.name)) > 1  # the first one opened it
             if self._used:
                 self._keep(session._state)
@@ -293,10 +301,7 @@ class Trials:
         """Refuse a question that only raises, always the same: it was not put as it was meant."""
         first = outputs[0].value
         if isinstance(first, Raised) and all(seen.value == first for seen in outputs):
-            raise ArgumentValueError(
-                f"the question {first!r}. It gets a DataFrame that is protected already, for one trial, on a budget of its own "
-                "(leave df.dp.protect out): lambda df: df.dp(epsilon=1).count()"
-            )
+            raise ArgumentValueError(f"the question {first!r}. {OWN}")
 
 
 def _nameless(kind: type) -> bool:
