@@ -44,7 +44,7 @@ IN_PLAN = IN_CODE | {
     json_values.EXAMPLE: 'price = { epsilon = 0.5 }, calls = [{ call = "count", args = ["age"] }]',
 }
 TABLE = {"table": "name", "version": "version"}  # arguments in code, and what [table] calls them
-REPLACED = (  # which follows from names, sizes and times of files alone
+REPLACED = (  # which follows from names and times of files alone
     "The data files were written, moved or deleted meanwhile. Start the same command again: it uses the charge if nothing was "
     "drawn for it yet. While a job runs, write only files with new names"
 )

@@ -33,7 +33,7 @@ def test_calls_that_cannot_buy_bounds_do_not_name_it(monkeypatch):
     assert "private" not in str(caught.value)
     with refused(monkeypatch, df, TypeError, "needs public bounds"):
         df.dp(epsilon=1).groupby_mean_sa("sex", "pay", keys=["f", "m"], bounds="private")
-    with refused(monkeypatch, df, TypeError, "bounds"):
+    with refused(monkeypatch, df, TypeError, "needs public bounds"):
         df.dp(epsilon=1).sample_and_aggregate(len, bounds="private")
 
 
