@@ -1,9 +1,9 @@
 """What holds for all tests: none fails because the machine is busy, and plain ``pytest`` takes minutes.
 
 Hypothesis counts no seconds, neither of an example nor of making one. Without ``PANDAS_DP_TESTS=thorough``, which
-``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow. Faults are planted
-with all examples, the same ones each time. Of a test that is marked ``one_in(n)`` plain ``pytest`` runs one case in n, and the
-others are slow.
+``.ci/run`` sets, it draws a part of the examples, others each time. With it, it draws all of them and the same ones each time,
+so that a tree that passed passes again, and a test that takes too long must be marked slow. Of a test that is marked
+``one_in(n)`` plain ``pytest`` runs one case in n, and the others are slow.
 A run that is not thorough has its folders in memory where it can. What is remembered of ledgers goes to a folder of the
 tests, not of who runs them. Ctrl-C is Python's own also where a shell started them in the background, with that signal ignored.
 """
@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-RUN = os.environ.get("PANDAS_DP_TESTS")  # "thorough", or "planted": as thorough, with the same examples each time
+RUN = os.environ.get("PANDAS_DP_TESTS")  # "thorough", or "planted": the same, in memory and with no limit of time
 PART = 10  # the part of its examples that a property has in a run that is not thorough
 FEWEST = 5
 ROOM = 2 << 30  # bytes that folders of tests may take
@@ -30,7 +30,7 @@ LONGEST = (
 )
 
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=RUN == "planted"
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=RUN is not None
 )
 settings.load_profile("any machine")
 signal.signal(signal.SIGINT, signal.default_int_handler)
