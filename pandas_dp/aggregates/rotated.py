@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-ROUNDS = (
-    4  # of the search for an end: what is left is less than a thousandth of the width, but where there are few rows
-)
+# of the search for an end: what is left is less than a thousandth of the width, but where there are few rows
+ROUNDS = 4
 EMPTY = 0.98  # two-sided: without a row the noisy number of rows is above its half-width with half of the rest, 1 %
 FEW, SHARE_OF_FEW = 2, 0.1  # below so many thresholds intervals are taken at a tenth of the error probability
 SHARE_OF_MEAN = 0.05  # of the error probability of a variance, for the mean it is taken around

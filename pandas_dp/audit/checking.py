@@ -257,9 +257,8 @@ class Trials:
             counted = self._unit.column is None and not self._unit.add_remove
             session._tables.attach(session, frame, self._schema, rows=counted)
             yield frame
-            if (
-                session._closed
-            ):  # by a protect(...) of the question, for which a budget that nothing was asked on makes room
+            # by a protect(...) of the question, for which a budget that nothing was asked on makes room
+            if session._closed:
                 raise ArgumentValueError(f"the question closed the session of its frame. {OWN}")
             self._used = len(session._ledger.entries(session.name)) > 1  # the first one opened it
             if self._used:

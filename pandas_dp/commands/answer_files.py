@@ -205,9 +205,8 @@ class AnswerFiles:
             if old or not same:
                 os.makedirs(self._place(aside), exist_ok=True)
             for file in [*old, *([] if same else ["index.json"])]:
-                with contextlib.suppress(
-                    FileNotFoundError
-                ):  # not written yet, or moved before by a job that was killed
+                # not written yet, or moved before by a job that was killed
+                with contextlib.suppress(FileNotFoundError):
                     os.replace(self._place(file), os.path.join(self._place(aside), file))
 
     def check_apart(self, names: Iterable[str], kept: Iterable[str]) -> None:

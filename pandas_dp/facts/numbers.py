@@ -159,9 +159,8 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     levels = [q] if scalar else list(q)
     if not 1 <= len(levels) <= 1000:
         raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")
-    exact = tuple(
-        round(exact_number(level, "q"), 6) for level in levels
-    )  # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
+    # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
+    exact = tuple(round(exact_number(level, "q"), 6) for level in levels)
     if any(not 0 <= level <= 1 for level in exact):
         raise ArgumentValueError("q must lie between 0 and 1, such as q=0.9")
     if len(set(exact)) != len(exact):

@@ -80,9 +80,8 @@ class Stream:
         self._session._open()
         question = self._aggregate.question(condition, self._empty)
         try:
-            answer: Answer = self._inner.ask(
-                question
-            ).value  # the gate alone knows: in here another thread may be asking
+            # the gate alone knows: in here another thread may be asking
+            answer: Answer = self._inner.ask(question).value
         except StreamClosedError:
             ended = ENDED.format(price=self.query.price, call=self.query.call)
             raise StreamClosedError(ended if self._inner.reply.last else CLOSED) from None

@@ -17,9 +17,8 @@ DIGITS = 76  # of a decimal, which are as many as Arrow holds
 
 def read_decimals(cells: pa.ChunkedArray, missing: Any) -> tuple[Any, int]:
     """Digits of each cell, put together of the words in which Arrow holds them, shape (n,), and how many are decimal places."""
-    held = (
-        cells.type if cells.type.bit_width >= 128 else pa.decimal128(38, cells.type.scale)
-    )  # narrow ones have no kernels
+    # narrow ones have no kernels
+    held = cells.type if cells.type.bit_width >= 128 else pa.decimal128(38, cells.type.scale)
     words = held.bit_width // 64
     parts = [np.empty((0, words), np.int64)]
     for chunk in cells.cast(held).chunks:

@@ -207,9 +207,8 @@ def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
     both = exact.alike(left, right) if "O" in kinds else None
     if both is not None:
         return np.asarray(compared(both[0].data, both[1].data)).astype(bool)
-    if (
-        not kinds & {"f", "O"} and left.infinite is None and right.infinite is None
-    ):  # int64 against uint64 is exact in numpy
+    # int64 against uint64 is exact in numpy
+    if not kinds & {"f", "O"} and left.infinite is None and right.infinite is None:
         return np.asarray(compared(beyond.merged(left).data, beyond.merged(right).data))
     x, y = left.floats(), right.floats()
     found = np.asarray(compared(x, y))

@@ -115,9 +115,8 @@ def _none(dtype: Any, rows: int) -> pd.Series[Any]:
 def _numbers(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     """Numbers, and texts that are one, as floats, or as whole numbers in the range of the dtype."""
     values, fits, exact = _read(column)
-    if (
-        not hasattr(dtype, "numpy_dtype") or dtype.kind == "f"
-    ):  # to float64 first: no number is rounded otherwise than others
+    # to float64 first: no number is rounded otherwise than others
+    if not hasattr(dtype, "numpy_dtype") or dtype.kind == "f":
         with np.errstate(all="ignore"):  # which would tell of a number beyond a narrower dtype
             return pd.Series(np.where(fits, values.astype(np.float64), np.nan)).astype(dtype)
     info, least, most = np.iinfo(dtype.numpy_dtype), 1 - EXACT, EXACT - 1

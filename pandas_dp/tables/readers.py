@@ -29,9 +29,8 @@ from pandas_dp.tables.arrow_frames import as_declared, dictionaries, feather_tab
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
 
-SETTLED = (
-    2 * 10**9
-)  # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
+# nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
+SETTLED = 2 * 10**9
 MOST_NOTED, MOST_MARKED = 1000, 100_000  # files and options: no service that reads many fills its memory with them
 NOT_TAKEN = {  # with what to do instead
     "ignore_prefixes": "",  # files that are noted are those that Arrow reads unasked
@@ -94,9 +93,8 @@ class Read:
 MARK = "pandas_dp_read"  # in ``attrs``, which pandas hands on to what it makes of a frame
 
 frames: ByObject[Read] = ByObject()  # those that the readers returned
-_marked: OrderedDict[str, frozenset[Any]] = (
-    OrderedDict()
-)  # by the mark of a frame: names of the files that it was read from
+# by the mark of a frame: names of the files that it was read from
+_marked: OrderedDict[str, frozenset[Any]] = OrderedDict()
 _noted: OrderedDict[Any, tuple[tuple[Stamp, ...], str]] = OrderedDict()  # by what was read: of when, and its name
 
 

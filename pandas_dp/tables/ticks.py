@@ -15,9 +15,8 @@ from pandas_dp.facts.kinds import DATE
 from pandas_dp.steps.bare import bare
 
 MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-SPAN = re.compile(
-    r"-?\d+ days( [+-]?\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?", re.ASCII
-)  # as pandas writes it, and Dask makes text of it
+# as pandas writes it, and Dask makes text of it
+SPAN = re.compile(r"-?\d+ days( [+-]?\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?", re.ASCII)
 MOMENTS = (dt.date, np.datetime64)  # a timestamp is a date, too
 SPANS = (dt.timedelta, np.timedelta64)
 

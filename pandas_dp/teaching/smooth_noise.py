@@ -229,9 +229,8 @@ class Admissible:
             moved = np.exp(self._log_density(math.exp(stretch) * (z + slide)) + stretch)
             ax.plot(z, self.density(z), color="tab:blue", label="h(z)")
             ax.plot(z, moved, color="tab:orange", label=words)
-            ax.set(
-                xlabel="z", yscale="log", ylim=(min(moved.min(), self.density(z).min()) / 20, None)
-            )  # room for the legend
+            # room for the legend
+            ax.set(xlabel="z", yscale="log", ylim=(min(moved.min(), self.density(z).min()) / 20, None))
             ax.legend(fontsize="small", loc="lower center")
         for sign, colour in ((1, "tab:blue"), (-1, "tab:orange")):
             slide = alpha * min(1, math.exp(-sign * beta))

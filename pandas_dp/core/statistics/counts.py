@@ -209,8 +209,7 @@ class KeyCounts(ByClass):
         if self.shared:  # exact: floats round roots of integers to 2**40 by less than what tells their floors apart
             of = np.ones(parts.size, dtype=np.int64) if unit.column is None else np.bincount(owner)[owner]
             shares = np.floor(np.sqrt(WHOLE**2 // of)) * (1 if shares is None else shares)
-        counts = np.bincount(parts, shares, minlength=1).astype(
-            np.int64
-        )  # exact below 2**53 rows, of shares 2**33 units
+        # exact below 2**53 rows, of shares 2**33 units
+        counts = np.bincount(parts, shares, minlength=1).astype(np.int64)
         found = np.flatnonzero(counts)  # shape (keys that are there,)
         return Exact((counts[found].tolist(), lambda places: names(found[places])))
