@@ -14,8 +14,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import explain, explained, uncopied
-from pandas_dp.facts.guides import Guide
+from pandas_dp.facts.argument_help import Guide, explain, explained, uncopied
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.session import alone, opening, periods, portions, registry

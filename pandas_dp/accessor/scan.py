@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.argument_help import example, uncopied
-from pandas_dp.facts.guides import Guide
+from pandas_dp.facts.argument_help import Guide, example, uncopied
 from pandas_dp.tables import frames
 from pandas_dp.tables.arrow_frames import dictionaries, plain_type, taken
 from pandas_dp.tables.parquet import Files, Scan, pieces_of, with_dictionaries

@@ -18,7 +18,7 @@ from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins, Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics import counts
-from pandas_dp.core.statistics.units import UnitSizes
+from pandas_dp.core.statistics.counts import UnitSizes
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.labels import CrossLabels, Labels
 

@@ -37,9 +37,15 @@ from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.core.samplers.smooth import POWER
 from pandas_dp.core.statistics.blocks import BlockPoints
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.core.statistics.smooth import LOG_BITS, SCALE_SHIFT, SmoothOrder, SmoothScale, SmoothStatistic
+from pandas_dp.core.statistics.smooth import (
+    LOG_BITS,
+    SCALE_SHIFT,
+    SmoothOrder,
+    SmoothScale,
+    SmoothStatistic,
+    TrimmedMean,
+)
 from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
-from pandas_dp.core.statistics.trimmed import TrimmedMean
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.kinds import Kind
 

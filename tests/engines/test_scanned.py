@@ -35,11 +35,9 @@ import pandas_dp
 from pandas_dp.core.measurement import AddsUp, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.blocks import BlockTotals
-from pandas_dp.core.statistics.counts import RowCounts
-from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
+from pandas_dp.core.statistics.counts import Distinct, DistinctBy, RowCounts
 from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
-from pandas_dp.core.statistics.smooth import SmoothOrder
-from pandas_dp.core.statistics.trimmed import TrimmedMean
+from pandas_dp.core.statistics.smooth import SmoothOrder, TrimmedMean
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.tables import parquet

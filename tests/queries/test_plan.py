@@ -14,7 +14,6 @@ from support.frames import fresh, people, protected
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
-from pandas_dp.aggregates.precisions import Design
 from pandas_dp.commands.plans import PipelinePlan
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
@@ -23,7 +22,7 @@ from pandas_dp.core.privacy import PrivacyLoss as Loss
 from pandas_dp.queries.json_values import toml
 from pandas_dp.queries.planning import Terms, least, within
 from pandas_dp.queries.pricing import Choice, Put
-from pandas_dp.queries.together import groups_of
+from pandas_dp.queries.together import Design, groups_of
 from pandas_dp.questions.several import prices_for
 from pandas_dp.tables import protected as protecting
 
