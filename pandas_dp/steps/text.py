@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories, exact
-from pandas_dp.steps.bare import bare
-from pandas_dp.steps.decimals import DIGITS
+from pandas_dp.steps.odd_cells import DIGITS, bare
 from pandas_dp.steps.values import (
     LONGEST,
     NUMERIC,

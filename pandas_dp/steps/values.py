@@ -23,9 +23,7 @@ from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import legible
-from pandas_dp.steps.arrow_nulls import nulls_in
-from pandas_dp.steps.bare import bare
-from pandas_dp.steps.decimals import read_decimals, write_decimals
+from pandas_dp.steps.odd_cells import bare, nulls_in, read_decimals, write_decimals
 
 Mask = npt.NDArray[np.bool_]
 

@@ -27,10 +27,9 @@ from pandas_dp.engines.arrow import decoded, is_text
 from pandas_dp.engines.cells import Foreign, canonical, finest, instant, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
 from pandas_dp.facts.kinds import arrow_text, is_missing, kind_or_none, with_missing, without_rows
-from pandas_dp.steps.bare import bare
+from pandas_dp.steps.odd_cells import bare
 from pandas_dp.steps.text import decimal, number
-from pandas_dp.tables.nested import by_parts
-from pandas_dp.tables.ticks import LARGEST, MISSING, SPANS, moment_of, span_of
+from pandas_dp.tables.cells import LARGEST, MISSING, SPANS, by_parts, moment_of, span_of
 
 EXACT = 2**53  # from here on a float may be another whole number, rounded
 LONGEST = 1000  # digits of a decimal, far more than Arrow holds; of more it writes each one down first, for hours
