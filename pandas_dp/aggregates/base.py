@@ -307,6 +307,11 @@ class Aggregate(ABC):
         )
 
 
+def as_question(name: str) -> Any:
+    """A property of what asks another `question` in its own way: what that one says of itself."""
+    return property(lambda self: getattr(self.question, name))
+
+
 def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
     """Say what no answer counts where units own several rows: a public fact."""
     if unit.column is None:
@@ -377,12 +382,8 @@ class Guaranteed(Aggregate):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound, or what is typical."""
-        in_numbers(wanted)
-        return least_epsilon(
-            lambda epsilon: (
-                self.guarantee(replace(terms, price=Price(epsilon))).typically(wanted.level) <= wanted.within
-            )
-        )
+        level, within = wanted.level, in_numbers(wanted).within
+        return least_epsilon(lambda e: self.guarantee(replace(terms, price=Price(e))).typically(level) <= within)
 
 
 class Counts(SingleLook):

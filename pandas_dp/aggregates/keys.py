@@ -18,6 +18,7 @@ from pandas_dp.aggregates.base import (
     SingleLook,
     Steps,
     Terms,
+    as_question,
     in_numbers,
     least_epsilon,
     noise_of,
@@ -245,15 +246,7 @@ class ByFoundKey(Aggregate):
     columns: KeyColumns
     question: Sum | Mean | GroupsOfBlocks
 
-    @property
-    def version(self) -> int:  # type: ignore[override]
-        """As its question."""
-        return self.question.version
-
-    @property
-    def sums(self) -> bool:
-        """As its question."""
-        return self.question.sums
+    version, sums = as_question("version"), as_question("sums")
 
     def drawn(self, terms: Terms) -> tuple[str, ...]:
         """See `Aggregate`."""

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, ExpectedError, SingleLook, Terms
+from pandas_dp.aggregates.base import Answer, ExpectedError, SingleLook, Terms, as_question
 from pandas_dp.aggregates.cross_tables import CellErrors
 from pandas_dp.aggregates.forms import Made
 from pandas_dp.aggregates.moments import Mean, Variance
@@ -258,10 +258,7 @@ class MeanOfPopulation(SingleLook):
 
     question: Mean
 
-    @property
-    def by_rows(self) -> bool:  # type: ignore[override]
-        """As its question."""
-        return self.question.by_rows
+    by_rows = as_question("by_rows")
 
     @cached_property
     def _shared(self) -> SharedMoments:

@@ -9,7 +9,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.base import (
+    Aggregate,
+    Answer,
+    Caution,
+    ExpectedError,
+    Steps,
+    Terms,
+    as_question,
+    noise_of,
+    noised,
+)
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, none_seen
 from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.aggregates.rotated import half_width, known
@@ -75,30 +85,12 @@ class PrivateBounds(Aggregate):
         """Whether a quantile steps from whole number to whole number, where they are few enough."""
         return self.whole and isinstance(self.question, QuantileOf)
 
-    @property
-    def by_rows(self) -> bool:  # type: ignore[override]
-        """As its question."""
-        return self.question.by_rows
-
-    @property
-    def sums(self) -> bool:
-        """As its question."""
-        return self.question.sums
+    by_rows, sums, buying, own_unit = map(as_question, ("by_rows", "sums", "buying", "own_unit"))
 
     @property
     def version(self) -> int:  # type: ignore[override]
         """That of its question, after 10 of the first look's: since the first one bounds grow, and a unit counts once."""
         return 10 + self.question.version
-
-    @property
-    def buying(self) -> str:  # type: ignore[override]
-        """As its question."""
-        return self.question.buying
-
-    @property
-    def own_unit(self) -> bool:  # type: ignore[override]
-        """As its question."""
-        return self.question.own_unit
 
     @property
     def edges(self) -> tuple[float, ...]:

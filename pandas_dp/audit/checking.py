@@ -289,7 +289,8 @@ class Trials:
                     f"the question returned a {kind.__name__}, which is not an answer yet: end it with a question, such as "
                     "lambda df: df.dp(epsilon=1).count(), and return what a stream answered, not the stream"
                 )
-            if isinstance(value, Iterator) or _nameless(kind):
+            nameless = next(cls for cls in kind.__mro__ if "__repr__" in vars(cls)) is object  # it shows its address
+            if isinstance(value, Iterator) or nameless:
                 raise ArgumentTypeError(
                     f"the question returned a {kind.__name__}, in which no answer can be seen: return numbers, texts, "
                     "lists, dicts, Series or DataFrames, such as lambda df: list(answers(df))"
@@ -301,8 +302,3 @@ class Trials:
         first = outputs[0].value
         if isinstance(first, Raised) and all(seen.value == first for seen in outputs):
             raise ArgumentValueError(f"the question {first!r}. {OWN}")
-
-
-def _nameless(kind: type) -> bool:
-    """Whether objects of a type show nothing but their address."""
-    return next(cls for cls in kind.__mro__ if "__repr__" in vars(cls)) is object

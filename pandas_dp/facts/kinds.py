@@ -135,11 +135,8 @@ class Kind:
             if DATE.fullmatch(value) if isinstance(value, str) else not bare:
                 with told(f"{argument}: "):
                     known = pd.Timestamp(value)
-                    beyond = (
-                        far
-                        and abs(int(known.asm8.astype("M8[s]").astype(np.int64))) * 10**9 >= NEAR
-                        and not known.nanosecond
-                    )
+                    seconds = abs(int(known.asm8.astype("M8[s]").astype(np.int64)))
+                    beyond = far and seconds * 10**9 >= NEAR and not known.nanosecond
                     stamp = placed(known.as_unit("us" if beyond else "ns"), self.tz)
         except PandasDPError:
             raise

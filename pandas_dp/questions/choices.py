@@ -390,11 +390,8 @@ def _range(cap: Any) -> tuple[Fraction, Fraction]:
     if len(cap) != 2:
         raise ArgumentValueError(f"cap must be the largest score, or the least and the largest: {line}")
     lower, upper = (_exact(end, "cap", "(-2, 0)") for end in cap)
-    if (
-        not lower < upper
-        or max(abs(lower), abs(upper)) > LARGEST
-        or upper - lower < max(abs(lower), abs(upper)) / 2**40
-    ):
+    size = max(abs(lower), abs(upper))
+    if not lower < upper or size > LARGEST or upper - lower < size / 2**40:
         raise ArgumentValueError(f"cap must have the least score first, and the largest above it: {line}")
     return lower, upper
 

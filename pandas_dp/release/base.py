@@ -144,13 +144,9 @@ class Release(ErrorBarNames):
         return self._charged(self.query.price.rho)
 
     def _charged(self, amount: Fraction | None) -> float | None:
-        return (
-            None
-            if amount is None or self.spent.startswith(NO_MORE)
-            else 0.0
-            if self.spent == "nothing"
-            else as_float(amount)
-        )
+        if amount is None or self.spent.startswith(NO_MORE):
+            return None
+        return 0.0 if self.spent == "nothing" else as_float(amount)
 
     @example(INTERVAL)
     def interval(self, level: float = LEVEL, of: str = "noise", residuals: str | None = None) -> Any:

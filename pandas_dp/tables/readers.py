@@ -288,11 +288,8 @@ def _check_taken(schema: pa.Schema, columns: Any, line: str) -> None:
         raise ArgumentValueError(f"columns: there is no {unknown[0]!r}{did_you_mean(unknown[0], schema.names)}: {line}")
     kept = [name for name in wanted if all(taken(field.type) for field in schema if field.name == name)]
     if others := [name for name in wanted if name not in kept]:
-        advised = (
-            f"{line[:-1]}, columns={kept!r})"
-            if kept
-            else "write it anew with columns of numbers, text, days or moments"
-        )
+        anew = "write it anew with columns of numbers, text, days or moments"
+        advised = f"{line[:-1]}, columns={kept!r})" if kept else anew
         held = schema.field(schema.get_all_field_indices(others[0])[0]).type
         raise ArgumentValueError(f"path: nothing can be asked of {others[0]!r}, of type {held}: {advised}")
     if not wanted:

@@ -105,17 +105,8 @@ class MedianTrace:
         0             x == 1  0.2   True
         1             x == 0  1.0  False
         """
-        columns = {
-            "question": [step.condition for step in self.steps],
-            "r": [step.r for step in self.steps],
-            "median": [step.median for step in self.steps],
-            "true": [step.true for step in self.steps],
-            "hard": [step.hard for step in self.steps],
-            "answer": [step.answer for step in self.steps],
-            "before": [len(step.before) for step in self.steps],
-            "after": [len(step.after) for step in self.steps],
-        }
-        return pd.DataFrame(columns).rename_axis(columns=MARK)
+        table = pd.DataFrame(list(self.steps)).rename(columns={"condition": "question"}).rename_axis(columns=MARK)
+        return table.assign(before=table["before"].map(len), after=table["after"].map(len))
 
     def error(self, level: Any = 0.95) -> int:
         """Rows by which an answer may be off at this level: tested medians, and hard answers all together.
