@@ -106,8 +106,7 @@ class Accepted:
         for chosen, wanted in ((~self.few, level), (self.few, 1 - (1 - level) * SHARE_OF_FEW)):
             if chosen.any():
                 half[..., chosen] = self.noise.half_widths(weights[..., chosen], wanted)
-        left: Floats = half - distance
-        return left
+        return half - distance
 
     def bounds(self, level: float) -> Floats:
         """The outermost accepted positions, or ones just beyond, shape (2, n).
@@ -128,8 +127,7 @@ class Accepted:
 
 def _share(part: Floats, whole: Floats) -> Floats:
     """The quotient; 0 where the end is found already."""
-    share: Floats = np.divide(part, whole, out=np.zeros(part.shape), where=whole != 0)
-    return share
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole != 0)
 
 
 def mean_of_two(features: Any, noise: Law) -> Accepted:
@@ -225,5 +223,4 @@ def variances(features: Any, row: float, ddof: int, noise: Law, level: float) ->
 
 def few_rows(features: Floats, noise: Law) -> Bools:
     """Where the noisy number of rows is below a multiple of the threshold."""
-    few: Bools = features.sum(axis=-1) < FEW * threshold(noise, features.shape[-1])
-    return few
+    return features.sum(axis=-1) < FEW * threshold(noise, features.shape[-1])

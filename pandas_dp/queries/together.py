@@ -154,8 +154,7 @@ class Together:
         moved = np.array([float(s.l2_squared if gaussian else s.l1) for s in (self._sensitivities[at] for at in free)])
         if gaussian:
             return moved / 2 / np.maximum(1 / precisions - ROUNDING, ROUNDING)
-        found: Floats = 2 * moved * np.arcsinh(np.sqrt(precisions / 2))
-        return found
+        return 2 * moved * np.arcsinh(np.sqrt(precisions / 2))
 
     def _at(self, alone: Sequence[Choice], free: list[int], amounts: Floats, gaussian: bool) -> list[Choice]:
         chosen = list(alone)
@@ -275,8 +274,7 @@ class Design:
 
     def variances(self, precisions: Floats) -> Floats:
         """Of a cell of each consistent table."""
-        found: Floats = self.made @ (1 / (precisions @ self.told + self.given))
-        return found
+        return self.made @ (1 / (precisions @ self.told + self.given))
 
     def least(self, costs: Floats, most: Floats, start: Floats) -> Floats:
         """Precisions of the least cost, a sum weighted by `costs`, with variances of at most `most`.

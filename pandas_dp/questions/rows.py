@@ -28,7 +28,6 @@ from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
 from pandas_dp.questions.lacking import lacking
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.questions.unknown_names import missing_question
-from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.steps.steps import RowSteps
@@ -322,6 +321,5 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
         query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
         if self._ahead is not None:
-            preview: Release = self._ahead(table, query, columns, self._fresh)
-            return preview
+            return self._ahead(table, query, columns, self._fresh)
         return table.session._ask(query, table, columns, self._fresh)

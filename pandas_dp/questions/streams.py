@@ -194,8 +194,7 @@ class StreamQuestions(PreparedFrame):
         query, table = AskedQuery(call, aggregate, self._steps, self._price, groups=self._groups), table_of(self._frame)
         self._check_kept(table)
         if self._ahead is not None:
-            preview: S = self._ahead(table, query, tuple(table.source.columns), False)
-            return preview
+            return self._ahead(table, query, tuple(table.source.columns), False)
         return kind(table.session, query, table)
 
 

@@ -153,8 +153,7 @@ class TableQuestions(PreparedFrame):
     ) -> SeriesRelease:
         names, queries = queries_of(workload, labels)
         text = self._text(**told, workload=as_typed(workload, names))
-        found: SeriesRelease = asked._ask(text, WorkloadAnswers(by, names, queries), (column,))
-        return found
+        return asked._ask(text, WorkloadAnswers(by, names, queries), (column,))
 
     def _edges(self, name: str, column: str, bins: Any, bounds: Any) -> Any:
         return checks.equal(bins, bounds, self._kind(column), self._facts(column), name, column)

@@ -65,8 +65,7 @@ class DifferenceRelease(FloatRelease):
     def p_value(self) -> float:
         """How likely so large a difference is where the means of the population are equal: noise and sampling together."""
         known: Any = self._population()
-        found: float = known.chance(self._released)
-        return found
+        return known.chance(self._released)
 
 
 class IntRelease(Scalar, int):
@@ -249,8 +248,7 @@ class Vector(FirstSteps, Release):
         named = "" if column is None else f", column={written(column)}"
         asked = replace(self.query, call=f"{self.query.call}.difference({written(first)}, {written(second)}{named})")
         origin = replace(self._provenance, query=asked, error=known, notes=notes, extras=())
-        made: DifferenceRelease = DifferenceRelease(between, origin)
-        return made
+        return DifferenceRelease(between, origin)
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -448,8 +446,7 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
                 "independence() is of counts by two columns, as they were released: crosstab('state', 'sex', keys={...})"
             )
         self._check_draws()
-        found: Independence = independence.chi_square(*known)
-        return found
+        return independence.chi_square(*known)
 
     def _drawn(self, known: Any) -> list[Column]:
         bars = isinstance(known, pd.DataFrame)
@@ -690,8 +687,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         >>> ages.isotonic().is_monotonic_increasing
         True
         """
-        fitted: Series = tidy.isotonic(self.value, increasing)
-        return fitted
+        return tidy.isotonic(self.value, increasing)
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
         """Return value, lower, upper and the extras as columns; value alone where no interval is known.
@@ -769,8 +765,7 @@ def make_release(answer: Answer, provenance: Provenance) -> Release:
     if not isinstance(value, bool):  # a bool is an int, and is none here
         for types, form in FORMS:
             if isinstance(value, types):
-                release: Release = form(value, provenance)
-                return release
+                return form(value, provenance)
     return ObjectRelease(value, provenance)
 
 
