@@ -21,7 +21,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.kinds import Kind, exact_number
-from pandas_dp.facts.public_only import listed
+from pandas_dp.facts.public_only import comparable, listed
 
 Checked = TypeVar("Checked")
 DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
@@ -242,3 +242,12 @@ def unrounded(parts: Keys, dtype: Any) -> None:
             f"whole numbers that has missing values: df.astype({{{parts.column!r}: 'Int64'}}), or read its file by "
             "pandas_dp.read_parquet('visits.parquet')"
         )
+
+
+def checked_level(level: float) -> float:
+    """Return a level between 0 and 1."""
+    if not isinstance(level, Real | Decimal) or not comparable(level):
+        raise ArgumentTypeError("level must be a number between 0 and 1, such as level=0.95")
+    if not 0 < level <= float(MOST_CONFIDENCE):
+        raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
+    return float(level)

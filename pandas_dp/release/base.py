@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -17,12 +15,10 @@ from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel, Interval, NoErro
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
-from pandas_dp.facts.numbers import as_float
-from pandas_dp.facts.public_only import comparable
+from pandas_dp.facts.numbers import as_float, checked_level
 from pandas_dp.release.along import population_of
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
-from pandas_dp.release.other_names import ErrorBarNames
 from pandas_dp.release.plots import Column, Curve, draw, plotting
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import jsonable
@@ -38,7 +34,7 @@ OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: popul
 NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 INTERVAL, JSON = ".interval(0.95, of='population')", "pathlib.Path('answer.json').write_text(answer.to_json())"
-HIGHEST_LEVEL = 1 - 1e-12
+OTHER_NAMES = ("lower", "upper", "error", "ci", "conf_int", "std_error", "stderr")  # of an error bar, in other packages
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
 
 
@@ -47,13 +43,18 @@ def dependent(owner: str) -> str:
     return f"several rows of one {owner!r} are not independent, so no statement about the population is possible"
 
 
-def checked_level(level: float) -> float:
-    """Return a level between 0 and 1."""
-    if not isinstance(level, Real | Decimal) or not comparable(level):
-        raise ArgumentTypeError("level must be a number between 0 and 1, such as level=0.95")
-    if not 0 < level <= HIGHEST_LEVEL:
-        raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
-    return float(level)
+class ErrorBarNames:
+    """Says of these names where an error bar is found."""
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Return a label, where the release is an object of pandas."""
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                told = ": an error bar is .interval(), and .table() shows it" if name in OTHER_NAMES else ""
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{told}") from None
 
 
 class Release(ErrorBarNames):

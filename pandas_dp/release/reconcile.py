@@ -20,8 +20,8 @@ from pandas_dp.aggregates.uncertainty import LEVEL, EachOf
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.labels import CrossLabels, Labels
-from pandas_dp.facts.numbers import flag
-from pandas_dp.release.base import NO_MORE, Release, checked_level
+from pandas_dp.facts.numbers import checked_level, flag
+from pandas_dp.release.base import NO_MORE, Release
 from pandas_dp.release.count_tables import (
     LINE,
     Floats,

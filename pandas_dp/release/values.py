@@ -19,8 +19,9 @@ from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.argument_help import example, explained
 from pandas_dp.facts.call import shown as written
+from pandas_dp.facts.numbers import checked_level
 from pandas_dp.release.along import Along, FirstSteps, Unstacked, columns_of
-from pandas_dp.release.base import BESIDE, checked_level
+from pandas_dp.release.base import BESIDE
 from pandas_dp.release.base import Release as Release
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html

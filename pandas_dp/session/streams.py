@@ -13,8 +13,7 @@ from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.core import gate
 from pandas_dp.errors import StreamClosedError, told
 from pandas_dp.facts.argument_help import explain
-from pandas_dp.facts.numbers import positive_int
-from pandas_dp.release.base import checked_level
+from pandas_dp.facts.numbers import checked_level, positive_int
 from pandas_dp.release.values import Release
 from pandas_dp.session.session import Session
 from pandas_dp.steps.changes import Filter, applied

@@ -85,7 +85,7 @@ def by_parts(column: pd.Series[Any], dtype: Any, conform: Conform) -> pd.Series[
 
     array: Any = column.array
     cells = pa.chunked_array(array.__arrow_array__()).combine_chunks()
-    if _is_list(held) and _is_list(own):
+    if is_list(held) and is_list(own):
         sizes = pc.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
         ends = pa.array(np.append(0, np.cumsum(sizes)), pa.int64())
         entries = part(pc.list_flatten(cells), held.value_type)
@@ -102,5 +102,6 @@ def by_parts(column: pd.Series[Any], dtype: Any, conform: Conform) -> pd.Series[
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([made])))
 
 
-def _is_list(held: pa.DataType) -> bool:
+def is_list(held: pa.DataType) -> bool:
+    """Whether a type is that of lists, in a layout that has kernels."""
     return bool(pa.types.is_list(held) or pa.types.is_large_list(held))

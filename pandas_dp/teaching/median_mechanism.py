@@ -21,8 +21,7 @@ from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit, Sens
 from pandas_dp.core.randomness import random_bytes
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.argument_help import example
-from pandas_dp.facts.numbers import positive_epsilon, positive_int, typed
-from pandas_dp.release.base import checked_level
+from pandas_dp.facts.numbers import checked_level, positive_epsilon, positive_int, typed
 from pandas_dp.steps.changes import Filter
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.teaching.public import MARK, positive, refuse_protected
