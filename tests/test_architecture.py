@@ -183,6 +183,16 @@ def test_every_module_has_its_room_in_the_guide():
     assert {name for name in names if f"`{name}`" not in rooms} == {"py.typed"}
 
 
+def test_what_the_guide_points_to_is_there():
+    rows = re.findall(
+        r"^\| .* \| `(\w+/[\w/]+\.py)` \| `(\w+)` \|$", (PACKAGE.parent / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
+    assert len(rows) == 10
+    for file, name in rows:
+        nodes = ast.walk(ast.parse((PACKAGE / file).read_text()))
+        assert name in {node.name for node in nodes if isinstance(node, ast.FunctionDef)}, file
+
+
 PROVED = [m for m in MODULES if re.match(r"pandas_dp\.(engines|core\.(mechanisms|samplers|statistics))\.", m)]
 
 
