@@ -26,7 +26,7 @@ from pandas_dp.aggregates.base import (
     once,
     pure_epsilon,
 )
-from pandas_dp.aggregates.choices import Choice, Gap
+from pandas_dp.aggregates.choices import AmongKeys, Gap
 from pandas_dp.aggregates.uncertainty import RankBound
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -43,18 +43,12 @@ Levels = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
-class Mode(Choice):
+class Mode(AmongKeys):
     """The most common of the listed keys."""
 
     by: Keys
 
     name = "mode"
-    buying = NO_SIZE
-
-    @property
-    def statistic(self) -> RowCounts:
-        """Rows of each key."""
-        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:
@@ -67,7 +61,7 @@ class Mode(Choice):
 
 
 @dataclass(frozen=True)
-class GroupModes(Choice):
+class GroupModes(AmongKeys):
     """The most common of the listed keys in each group.
 
     Parameters
@@ -85,12 +79,6 @@ class GroupModes(Choice):
 
     name = "mode"
     each = "each: "
-    buying = NO_SIZE
-
-    @property
-    def statistic(self) -> RowCounts:
-        """Rows of each key in each group."""
-        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:
