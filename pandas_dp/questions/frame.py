@@ -350,7 +350,7 @@ class PricedFrame(
         >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
         True
         """
-        law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
+        law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean")
         if law is None and trim is not None:
             raise ArgumentValueError("trim= goes with method='trimmed': method='trimmed'")
         if method == "rotated":
