@@ -363,8 +363,7 @@ class SingleLook(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Loss of the one measurement."""
-        look = self._look(terms)
-        return look.mechanism.loss(look.statistic.sensitivity(terms.unit))
+        return loss_of(self._look(terms), terms.unit)
 
     def steps(self, terms: Terms) -> Steps:
         """One look, one answer."""
@@ -469,3 +468,8 @@ def noise_of(look: Measurement) -> Noise:
     if not isinstance(look.mechanism, Noise):
         raise TypeError("this measurement does not add noise")
     return look.mechanism
+
+
+def loss_of(look: Measurement, unit: PrivacyUnit) -> PrivacyLoss:
+    """Return the price of a look."""
+    return look.mechanism.loss(look.statistic.sensitivity(unit))

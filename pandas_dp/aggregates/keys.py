@@ -21,6 +21,7 @@ from pandas_dp.aggregates.base import (
     as_question,
     in_numbers,
     least_epsilon,
+    loss_of,
     noise_of,
     noisy,
     once,
@@ -280,8 +281,7 @@ class ByFoundKey(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
-        look = self.keys_look(terms)
-        return look.mechanism.loss(look.statistic.sensitivity(terms.unit)) + self._by_none.loss(self.rest(terms))
+        return loss_of(self.keys_look(terms), terms.unit) + self._by_none.loss(self.rest(terms))
 
     @property
     def _by_none(self) -> Sum | Mean | GroupsOfBlocks:

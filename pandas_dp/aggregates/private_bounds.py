@@ -17,6 +17,7 @@ from pandas_dp.aggregates.base import (
     Steps,
     Terms,
     as_question,
+    loss_of,
     noise_of,
     noised,
 )
@@ -103,8 +104,7 @@ class PrivateBounds(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks. Gaussian noise is rounded up by lattice, so the declared loss is that without any rounding."""
-        look, rest = self._look(terms), _rest(terms)
-        first = look.mechanism.loss(look.statistic.sensitivity(terms.unit))
+        first, rest = loss_of(self._look(terms), terms.unit), _rest(terms)
         second = self.question.loss(rest)
         return first + (PrivacyLoss.gaussian(_most_rho(rest.price)) if rest.price.gaussian else second)
 

@@ -22,6 +22,7 @@ from pandas_dp.aggregates.base import (
     Guaranteed,
     Steps,
     Terms,
+    loss_of,
     noised,
     once,
     pure_epsilon,
@@ -144,10 +145,8 @@ class QuantileOf(Guaranteed):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""
-        total = PrivacyLoss()
-        for mechanism in self._mechanisms(terms):
-            total += mechanism.loss(self._statistic.sensitivity(terms.unit))
-        return total
+        moved = self._statistic.sensitivity(terms.unit)
+        return sum((mechanism.loss(moved) for mechanism in self._mechanisms(terms)), PrivacyLoss())
 
     def steps(self, terms: Terms) -> Steps:
         """One look for all quantiles, or one for each."""
@@ -252,10 +251,7 @@ class Extreme(Guaranteed):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
-        size = self._size(terms)
-        return size.mechanism.loss(size.statistic.sensitivity(terms.unit)) + self._quantile(Fraction(1, 2)).loss(
-            rest_of(terms)
-        )
+        return loss_of(self._size(terms), terms.unit) + self._quantile(Fraction(1, 2)).loss(rest_of(terms))
 
     def steps(self, terms: Terms) -> Steps:
         """The number of rows, then the quantile."""

@@ -23,6 +23,7 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     Steps,
     Terms,
+    loss_of,
     noise_of,
     noised,
     once,
@@ -179,10 +180,7 @@ class Smoothed(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""
-        total = PrivacyLoss()
-        for look in self._looks(terms):
-            total += look.mechanism.loss(look.statistic.sensitivity(terms.unit))
-        return total
+        return sum((loss_of(look, terms.unit) for look in self._looks(terms)), PrivacyLoss())
 
     def steps(self, terms: Terms) -> Steps:
         """One look after the other."""
