@@ -44,22 +44,18 @@ if TYPE_CHECKING:
 
 find_moved()
 __version__ = "0.1.0"
-LATER = {
-    "Plan": "pandas_dp.queries.plan",
-    "Query": "pandas_dp.queries.query",
-    "ScannedTable": "pandas_dp.accessor.scan",
-    "geometric_prices": "pandas_dp.aggregates.choices",
-    "mock": "pandas_dp.session.mock",
-    "open_session": "pandas_dp.session.opening",
-    "plan": "pandas_dp.queries.plan",
-    "query": "pandas_dp.queries.query",
-    "read_csv": "pandas_dp.tables.readers",
-    "read_feather": "pandas_dp.tables.readers",
-    "read_parquet": "pandas_dp.tables.readers",
-    "reconcile": "pandas_dp.release.reconcile",
-    "running_total": "pandas_dp.release.running_total",
-    "scan_parquet": "pandas_dp.accessor.scan",
+_LATER = {  # what is loaded when it is asked for
+    "accessor.scan": "ScannedTable scan_parquet",
+    "aggregates.choices": "geometric_prices",
+    "queries.plan": "Plan plan",
+    "queries.query": "Query query",
+    "release.reconcile": "reconcile",
+    "release.running_total": "running_total",
+    "session.mock": "mock",
+    "session.opening": "open_session",
+    "tables.readers": "read_csv read_feather read_parquet",
 }
+LATER = {name: f"pandas_dp.{module}" for module, names in _LATER.items() for name in names.split()}
 
 __all__ = [
     "ArgumentTypeError",
