@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -19,6 +19,7 @@ from pandas_dp.facts.numbers import as_float, checked_level
 from pandas_dp.release.along import population_of
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
+from pandas_dp.release.other_names import ErrorBarNames
 from pandas_dp.release.plots import Column, Curve, draw, plotting
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import jsonable
@@ -34,27 +35,12 @@ OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: popul
 NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 INTERVAL, JSON = ".interval(0.95, of='population')", "pathlib.Path('answer.json').write_text(answer.to_json())"
-OTHER_NAMES = ("lower", "upper", "error", "ci", "conf_int", "std_error", "stderr")  # of an error bar, in other packages
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
 
 
 def dependent(owner: str) -> str:
     """Why nothing is told of a population where a unit may own several rows."""
     return f"several rows of one {owner!r} are not independent, so no statement about the population is possible"
-
-
-class ErrorBarNames:
-    """Says of these names where an error bar is found."""
-
-    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
-
-        def __getattr__(self, name):
-            """Return a label, where the release is an object of pandas."""
-            try:
-                return super().__getattr__(name)
-            except AttributeError:
-                told = ": an error bar is .interval(), and .table() shows it" if name in OTHER_NAMES else ""
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{told}") from None
 
 
 class Release(ErrorBarNames):
