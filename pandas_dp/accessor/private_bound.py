@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SHARE = 20  # one of so many parts of the total pays the question
 LARGEST = 1000
-FOUND = "max_rows={rows} found for {price}: by noisy counts, 95 % of the units have no more rows"
+FOUND = "max_rows={rows} found for {price}: by noisy counts, 95 % of the units have at most so many rows"
 
 
 def is_private(max_rows: object) -> bool:
@@ -45,7 +45,7 @@ def check(accountant: Any, plan: Any, periods: Any) -> None:
         )
     if plan is not None or accountant == "gdp":
         which = "a plan allows declared prices" if plan is not None else "accountant='gdp' allows Gaussian noise"
-        raise ArgumentTypeError(f"max_rows='private' asks a question of its own, and {which} only: type max_rows=10")
+        raise ArgumentTypeError(f"max_rows='private' asks a question itself, but {which} only: type max_rows=10")
 
 
 def on_record(ledger: str | os.PathLike[str] | None, name: object) -> int | None:

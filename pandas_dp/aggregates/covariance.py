@@ -139,7 +139,7 @@ class Together(SingleLook):
         """The noise of the sums, and what else the error depends on."""
         noise = noise_of(self.look(terms))
         return ExpectedError(
-            noise.name, _scale(noise), f"not known in advance: it is that of the covariances {self.by_data}"
+            noise.name, _scale(noise), f"not known in advance: it is the error of the covariances {self.by_data}"
         )
 
     @property
@@ -183,7 +183,7 @@ class Covariance(Together):
 class Correlation(Together):
     """Correlation matrix of the rows that hold a value in every column; no number where no variance is above the noise."""
 
-    by_data = "over the variances"
+    by_data = "divided by the variances"
     version = 4
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:

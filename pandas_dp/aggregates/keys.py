@@ -137,8 +137,8 @@ class FoundCounts(SingleLook):
             series = series.sort_values(ascending=False, kind="stable")
         notes: tuple[str, ...] = (
             Caution(
-                f"keys with a noisy count of {least:,} or more; a count near that may be there only because of noise, "
-                f"which its interval allows for; {RARE}"
+                f"keys with a noisy count of {least:,} or more; a key with a count near {least:,} may be listed only because "
+                f"of noise, and its interval allows for that; {RARE}"
             ),
         )
         if not listing:

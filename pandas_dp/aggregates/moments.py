@@ -48,12 +48,12 @@ from pandas_dp.facts.numbers import Accuracy
 # false with 2.5 % at most, of all groups together, where means are 1 % of the bounds or more away from both: `at_ends`
 TOO_FEW = "too few rows for a value"
 AT_END = (
-    "within 1 % of the {} bound: either values lie at this bound, or beyond it and are clipped, which intervals do not cover, "
-    "or the bounds are far too wide"
+    "within 1 % of the {} bound: values lie at this bound, or they lie beyond it and are clipped (intervals do not cover "
+    "that), or the bounds are far too wide"
 )
 
 CUT = Caution(
-    "a value at an end of the bounds may come from noise alone, or from values beyond the bounds: go by its interval"
+    "a value at an end of the bounds may come from noise alone, or from values beyond the bounds: rely on its interval"
 )
 
 
@@ -211,7 +211,7 @@ class Variance(SingleLook):
         form = self.form(terms)
         noise, square = noise_of(form.look(terms)), self.lattice.width**2
         step = square / form.moments.row_total
-        scale = f"{scale_of(noise, step, PLAIN)}, on sums of which the variance is made"
+        scale = f"{scale_of(noise, step, PLAIN)}, on the sums that give the variance"
         size = (form.law(noise).tail(LEVEL) + 1) * float(square / form.row)
         known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
         if not self.root:

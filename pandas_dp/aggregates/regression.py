@@ -123,7 +123,7 @@ class LinearRegression(Together):
 
     mixed = True
     version = 5
-    by_data = "over how much the explanatory columns vary"
+    by_data = "divided by how much the explanatory columns vary"
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a Series: the intercept, then a coefficient for each explanatory column."""

@@ -32,7 +32,7 @@ SIZE_SHARE = Fraction(1, 20)  # of the price, for the number of rows
 QUARTILES_APART = 1.349  # standard deviations of a normal law
 WHAT = "a Winsorized mean"
 REACHING = (
-    "the interval is wide enough for the mean of all rows where block means are bell-shaped, not where few rows hold much of "
+    "the interval is wide enough for the mean of all rows if block means are bell-shaped, but not if few rows hold much of "
     "the total"
 )
 

@@ -141,7 +141,7 @@ class Kind:
         except PandasDPError:
             raise
         except pd.errors.OutOfBoundsDatetime:
-            ends = "lie between '1677-09-22' and '2262-04-11', all that nanoseconds count"
+            ends = "lie between '1677-09-22' and '2262-04-11', the range of nanoseconds"
             raise ArgumentValueError(f"{argument} must {ends}: {line}") from None
         except (ValueError, TypeError, OverflowError):
             if isinstance(value, str):

@@ -89,8 +89,8 @@ def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme, step: Any) 
         return ()
     apart = unit_of_answers(question.kind).text(lattice.step)
     steps = "growing from" if isinstance(lattice, Grid) else "of"
-    whole = "; of whole numbers type step=1" if question.kind.name == "number" and lattice.step < 1 else ""
-    note = f"ranks are those of the values rounded to the possible answers, in steps {steps} {apart}{whole}"
+    whole = "; for whole numbers type step=1" if question.kind.name == "number" and lattice.step < 1 else ""
+    note = f"ranks are those of values rounded to the possible answers, in steps {steps} {apart}{whole}"
     typed = step is not None or frame._facts(question.column).step is not None
     return (note if typed else Caution(note),)
 

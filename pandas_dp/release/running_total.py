@@ -113,11 +113,11 @@ def _check(place: int, answer: Release, first: Release) -> None:
         raise ArgumentTypeError(f"answer {place} was changed since it was released: give it as it was")
     if origin.content is None or first._provenance.content is None or _whose(answer) != _whose(first):
         raise ArgumentTypeError(
-            f"answer {place} is of a different budget, unit or schema from answer 0: ask both in one session"
+            f"answer {place} has a different budget, unit or schema from answer 0: ask both in one session"
         )
     if repr(asked) != repr(first.query.aggregate) or answer.query.groups != first.query.groups:
         raise ArgumentTypeError(
-            f"answer {place} is of another question than answer 0, {first.query.call}: ask the same of each period"
+            f"answer {place} answers another question than answer 0, {first.query.call}: ask the same of each period"
         )
     if _others(answer) != _others(first):
         raise ArgumentTypeError(f"answer {place} was asked after different steps from answer 0: ask both of one frame")

@@ -36,8 +36,8 @@ ROWS = (
     "several rows, type {line}"
 )
 LOST = (
-    "this replaces the terms of another table, which is no longer answered. If that one is about other people, protect it "
-    "again under another name: {line}"
+    "this replaces the terms of another table, and questions about that table are no longer answered. If it is about other "
+    "people, protect it again under another name: {line}"
 )
 USUAL = "data"  # the name of a budget that is given none
 NAMES = ("other", "second", "third", "fourth", "fifth")

@@ -19,7 +19,7 @@ from pandas_dp.steps.values import LONGEST, plain
 
 NOT_GIVEN: Any = pd.api.extensions.no_default
 _SPECIAL = frozenset("\\.^$*+?{}[]|()")
-_PLAIN_TEXT = "plain text is looked for, as in .str.contains('ICU')"
+_PLAIN_TEXT = "this looks for plain text, as in .str.contains('ICU')"
 Check = Callable[[str, Any], Option]
 
 
@@ -68,7 +68,7 @@ def optional(check: Check) -> tuple[Check, None]:
 
 def _size(name: str, value: Any) -> int:
     if not 0 <= whole(name, value) <= LONGEST:
-        raise ArgumentValueError(f"{name}: a text may grow to {LONGEST:,} characters")
+        raise ArgumentValueError(f"{name}: a text may grow to at most {LONGEST:,} characters")
     return whole(name, value)
 
 
@@ -90,8 +90,8 @@ def _one_of(*listed: Any) -> Check:
 def _plain(name: str, value: Any) -> str:
     if _SPECIAL & set(text(name, value)):
         raise ArgumentValueError(
-            f"{name}: pandas would read this pat as a regular expression, and plain text alone is counted here: "
-            "x.str.len() - x.str.replace('.', '').str.len() counts points"
+            f"{name}: pandas would read this pat as a regular expression, but only plain text is counted here: "
+            "x.str.len() - x.str.replace('.', '').str.len() counts dots"
         )
     return text(name, value)
 
@@ -111,7 +111,7 @@ def _contains(
     if regex is None and _SPECIAL & set(pat):
         raise ArgumentValueError(
             "str.contains: pandas would read this pat as a regular expression: write regex=True for that, or regex=False "
-            f"to look for this very text; {_PLAIN_TEXT}"
+            f"to look for exactly this text; {_PLAIN_TEXT}"
         )
     return _missing("contains", na, _pattern("contains", operand, pat, case, flags, regex))
 
@@ -180,7 +180,8 @@ def _pad(operand: Expression, width: Any, side: Any = "left", fillchar: Any = " 
 def _cat(operand: Expression, others: Any = None, sep: Any = None, na_rep: Any = None) -> Expression:
     if not isinstance(others, Expression) or isinstance(others, Constant):
         raise ArgumentTypeError(
-            "str.cat: joins two columns, as in d.x.str.cat(d.y, sep='-'); all rows of one would make one text of them"
+            "str.cat: joins two columns, as in d.x.str.cat(d.y, sep='-'); a single column would be joined to one text of all "
+            "its rows"
         )
     parts = [operand, lift("" if sep is None else text("str.cat", sep)), others]  # beside a text numbers are refused
     if na_rep is not None:
@@ -278,7 +279,7 @@ def _frequency(name: str, value: Any) -> pd.Timedelta:
         step = pd.NaT
     if step is pd.NaT or step <= pd.Timedelta(0):
         raise ArgumentValueError(
-            f"{name} takes a step of one length, as in .{name}('h') or .{name}('15min'); of a month take "
+            f"{name} takes a step of one length, as in .{name}('h') or .{name}('15min'); for months write "
             ".dt.strftime('%Y-%m')"
         )
     return step  # type: ignore[no-any-return]
@@ -299,7 +300,7 @@ def _zone(name: str, value: Any) -> str:
 def _placed(operand: Expression, tz: Any = None, ambiguous: Any = "NaT", nonexistent: Any = "NaT") -> Expression:
     if (ambiguous, nonexistent) != ("NaT", "NaT"):
         raise ArgumentValueError(
-            "dt.tz_localize: hours that clocks show twice or never are missing: ambiguous and nonexistent are 'NaT'"
+            "dt.tz_localize: hours that clocks show twice or never are missing: type 'NaT' for ambiguous and nonexistent"
         )
     return method("dt.tz_localize", operand, tz=None if tz is None else _zone("dt.tz_localize", tz))
 

@@ -41,7 +41,7 @@ def lookup_maps(lookup: Any, on: str) -> dict[str, Map]:
     if not any(isinstance(name, str) and name == on for name in table.columns):
         raise ArgumentValueError(f"merge: the lookup has no column {quote(on)}, which on= names")
     if not table.columns.is_unique or len(table.columns) < 2:
-        raise ArgumentValueError(f"merge: the lookup needs columns besides {quote(on)}, each with a name of its own")
+        raise ArgumentValueError(f"merge: the lookup needs columns besides {quote(on)}, each with a different name")
     keys, missing = _cells(table[on])
     if any(missing):
         raise ArgumentValueError(f"merge: a key of the lookup is missing: lookup.dropna(subset=[{on!r}])")
@@ -71,7 +71,7 @@ def _table(lookup: Any) -> pd.DataFrame:
         except (ValueError, TypeError, InvalidOperation):  # lists of different lengths, or no lists
             pass
     raise ArgumentTypeError(
-        "merge: takes a public DataFrame, or lists of one length by name: {'code': ['a', 'b'], 'label': ['first', 'second']}"
+        "merge: takes a public DataFrame, or lists of equal length by name: {'code': ['a', 'b'], 'label': ['first', 'second']}"
     )
 
 
@@ -83,10 +83,8 @@ def _cells(column: pd.Series[Any]) -> tuple[list[Any], list[bool]]:
 
 
 _CASES = "case_when takes pairs of a condition and a value, as in .case_when([(d.x < 18, 'young'), (True, 'old')])"
-_EDGES = "cut takes public edges in rising order, as in .cut([0, 18, 65, 120], labels=['child', 'adult', 'senior'])"
-_REPLACED = (
-    "replace takes public values and what stands in their place, as in .replace({'a': 'b'}) or .replace(-9, np.nan)"
-)
+_EDGES = "cut takes public edges in ascending order, as in .cut([0, 18, 65, 120], labels=['child', 'adult', 'senior'])"
+_REPLACED = "replace takes public values and what replaces them, as in .replace({'a': 'b'}) or .replace(-9, np.nan)"
 _PAIRS = "map takes public keys and their values, as in .map({'a': 'first', 'b': 'second'})"
 
 
@@ -126,7 +124,7 @@ def _cut(
     else:
         named = tuple(range(len(edges) - 1)) if labels is False else _constants(labels, "cut: labels has to be a list")
     if len(named) != len(edges) - 1 or len({key(read_constant(label)) for label in named}) < len(named):
-        raise ArgumentValueError(f"cut: {len(edges)} edges need {len(edges) - 1} labels, each another one")
+        raise ArgumentValueError(f"cut: {len(edges)} edges need {len(edges) - 1} labels, each a different one")
     common_kind([read_constant(label) for label in named])
     options = (("bins", edges), ("right", right), ("labels", named), ("include_lowest", include_lowest))
     return Method("cut", (operand,), options)

@@ -113,7 +113,7 @@ _GROUPS = (
     (f"{_REPEATS}. Do it before the table is protected", "repeat reindex melt stack unstack concat"),
     (f"{_REPEATS}. As a step of its own it takes a public limit: `df.dp.explode('tags', max=5)`", "explode"),
     (
-        "joins rows of two tables. A public table goes to `df.dp.merge(lookup, on='g')`, other tables before df.dp.protect",
+        "joins rows of two tables. Join a public table by `df.dp.merge(lookup, on='g')`, and other tables before df.dp.protect",
         "merge join",
     ),
     ("gives two columns: write `x // 3` for one, `x % 3` for the other", "divmod rdivmod"),

@@ -76,7 +76,7 @@ def case_when(operand: Values, *cases: Values) -> Values:
         return _choose(conditions, [*values, operand])
     except ArgumentTypeError as error:
         raise ArgumentTypeError(
-            f"{error}; end the list with (True, value) if other rows shall not keep the value of the column"
+            f"{error}; end the list with (True, value) if other rows should not keep the value of the column"
         ) from None
 
 
@@ -108,7 +108,7 @@ def cut(operand: Values, bins: Any, labels: Any, right: bool, include_lowest: bo
         raise ArgumentTypeError(f"cut needs numbers, dates or durations, not {operand.kind.value}{advice(operand)}")
     edges = [dates.as_time(read_constant(edge), operand) for edge in bins]
     if not all(compare("<", low, high).data for low, high in itertools.pairwise(edges)):
-        raise ArgumentValueError("cut takes its edges in rising order, as in .cut([0, 18, 65, 120])")
+        raise ArgumentValueError("cut takes its edges in ascending order, as in .cut([0, 18, 65, 120])")
     signs = [">" if right else ">="] * len(bins)
     signs[0] = ">=" if include_lowest else signs[0]
     passed = np.zeros(len(operand.missing), dtype=np.int64)  # edges; none where missing, since no comparison holds

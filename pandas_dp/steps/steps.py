@@ -274,14 +274,14 @@ def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
     line = f"explode({quote(name)}, max=5)"
     if isinstance(max, bool | np.bool_) or not isinstance(max, int | np.integer):
         raise ArgumentTypeError(
-            f"explode: max has to be a whole number, that of the entries that count in each list: {line}"
+            f"explode: max has to be a whole number: how many entries of each list count, as in {line}"
         )
     if not 1 <= max <= LONGEST:
         raise ArgumentValueError(f"explode: max has to be a number from 1 to 2**31 - 1: {line}")
     dtype = empty[name].dtype
     if holds_lists(dtype) and isinstance(dtype, pd.ArrowDtype) and not has_kernel(dtype.pyarrow_dtype.value_type):
         raise ArgumentTypeError(
-            f"explode: {quote(name)} has dtype {dtype}, out of which Arrow cannot take entries. Before the table is protected: "
+            f"explode: Arrow cannot take entries out of {quote(name)}, which has dtype {dtype}. Before the table is protected: "
             f"df[{quote(name)}] = df[{quote(name)}].astype(pd.ArrowDtype(pa.list_(pa.string())))"
         )
     step = Explode(name, int(max))

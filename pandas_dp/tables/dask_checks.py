@@ -169,7 +169,7 @@ def _check(reader: Callable[..., pd.DataFrame], head: pd.DataFrame, given: dict[
     if not letter_by_letter(str(given.get("encoding") or "utf-8")):
         raise ArgumentValueError(
             FROM_ROWS.format(what="how the letters after an odd one are read", line="encoding='utf-8'", reader=named)
-            + ", or another one of a byte for each letter"
+            + ", or another encoding with one byte for each letter"
         ) from None
     columns = given.get("colspecs", "infer") == "infer" and given.get("widths") is None
     if reader is pd.read_fwf and columns:

@@ -34,9 +34,9 @@ TOGETHER = 8  # summaries that are added in one task
 PLACE = "_place"
 RESERVED = "_partitions"  # what Dask calls a column of its own while it shuffles
 REFUSAL = (
-    "this Dask DataFrame object is not protected: a session answers the very object that was protected and what its steps "
-    "made, such as ddf.dp.query('age >= 65'); whatever Dask itself makes of it is another one. For a whole table about "
-    "the same people: ddf.dp.protect(session=session); for a first one: ddf.dp.protect(epsilon=3)"
+    "this Dask DataFrame object is not protected: a session answers for the object that was protected and for what its steps "
+    "made, such as ddf.dp.query('age >= 65'); what Dask itself makes of it is another object. For a whole table about "
+    "the same people: ddf.dp.protect(session=session); for a first table: ddf.dp.protect(epsilon=3)"
 )
 UNCOUNTED = (
     "the number of rows is public under neighbors='replace_one', but the rows of this Dask DataFrame could not be counted, so "

@@ -223,8 +223,8 @@ def late(frame: pd.DataFrame, name: object) -> str | None:
     if table is None or name not in frame.columns or name in table.empty.columns:
         return None
     return (
-        f"{name!r} was put into this frame after it was protected, so it is not there: make it by df.dp.assign(...), or type "
-        "df.dp.protect(session=df.dp.session)"
+        f"{name!r} was put into this frame after it was protected, so the session does not have it: make it by "
+        "df.dp.assign(...), or type df.dp.protect(session=df.dp.session)"
     )[:400]
 
 

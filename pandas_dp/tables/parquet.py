@@ -39,7 +39,7 @@ ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 Item = TypeVar("Item")
 CHANGED = (
     "files of this scan were changed, moved or deleted since pandas_dp.scan_parquet(...) looked at them, so nothing was "
-    "charged. Scan them again and protect that as what it is now, on the same budget: "
+    "charged. Scan them again and protect them as a new version, on the same budget: "
     "pandas_dp.scan_parquet('visits/*.parquet').dp.protect(session=session, table='visits', version='2')"
 )
 

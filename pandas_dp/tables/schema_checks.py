@@ -32,7 +32,7 @@ def check_alike(table: Table, first: Table, name: str | None, version: str | Non
     if table.rows_public is True and first.rows_public is not True:
         of = "this file" if version is None else f"version {version!r} of {name!r}"
         raise ArgumentValueError(
-            f"rows=True: the first table of {of} answers here, and nobody said that its number of rows is public: "
+            f"rows=True: answers are about the first table of {of}, and nobody said that its number of rows is public: "
             "type the number that is public, rows=1000, or leave rows= out"
         )
     if table.kinds == first.kinds:

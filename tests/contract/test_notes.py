@@ -10,8 +10,8 @@ from support.frames import protected
 from pandas_dp.aggregates.base import Caution
 
 AT_END = (
-    "within 1 % of the {} bound: either values lie at this bound, or beyond it and are clipped, which intervals do not cover, "
-    "or the bounds are far too wide"
+    "within 1 % of the {} bound: values lie at this bound, or they lie beyond it and are clipped (intervals do not cover "
+    "that), or the bounds are far too wide"
 )
 
 
@@ -76,9 +76,9 @@ def test_others_say_nothing(dp, ask):
 @pytest.mark.parametrize(
     ("ask", "steps"),
     [
-        (lambda d: d.median("age", bounds=(0, 100)), "of 0.000977; of whole numbers type step=1"),
+        (lambda d: d.median("age", bounds=(0, 100)), "of 0.000977; for whole numbers type step=1"),
         (lambda d: d.median("age", bounds=(0, 100), step=1), "of 1"),
-        (lambda d: d.max("age", bounds=(0, None)), "growing from 0.01; of whole numbers type step=1"),
+        (lambda d: d.max("age", bounds=(0, None)), "growing from 0.01; for whole numbers type step=1"),
         (lambda d: d.median("day", bounds=("2020-01-01", "2022-01-01"), step=pd.Timedelta("1D")), "of 1 days"),
         (
             lambda d: d.groupby("sex", keys=["f", "m"])["age"].median(bounds=(0, 100), step=1, error_bar=False),
@@ -87,7 +87,7 @@ def test_others_say_nothing(dp, ask):
     ],
 )
 def test_ranks_of_values_between_the_points_say_so(dp, ask, steps):
-    note = f"ranks are those of the values rounded to the possible answers, in steps {steps}"
+    note = f"ranks are those of values rounded to the possible answers, in steps {steps}"
     (found,) = (said for said in ask(dp).notes if "rounded" in said)
     assert found == note
     assert isinstance(found, Caution) == ("type step" in steps)  # who typed a step knows

@@ -150,7 +150,9 @@ ADDED = {
     "rename": lambda d: d.rename({"new": "x"}),
     "score": lambda d: d.select([1], score="new >= candidate", cap=1),
 }
-ADDED_LATER = "'new' was put into this frame after it was protected, so it is not there: make it by df.dp.assign"
+ADDED_LATER = (
+    "'new' was put into this frame after it was protected, so the session does not have it: make it by df.dp.assign"
+)
 
 
 @pytest.mark.parametrize("name", ADDED)

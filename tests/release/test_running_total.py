@@ -121,13 +121,13 @@ def test_what_does_not_add_up_is_refused(df, days):
     cases = [
         (plain.dp(epsilon=1).count(), "answer 1 does not say which periods it is about"),
         (ask(df, "2026-12-02").mean("cost", bounds=(0, 1)), "answer 1 cannot be added up"),
-        (ask(df, "2026-12-02").groupby("cost", keys=[0.5]).size(), "of another question than answer 0, count()"),
+        (ask(df, "2026-12-02").groupby("cost", keys=[0.5]).size(), "answers another question than answer 0, count()"),
         (ask(df, "2026-12-02").value_counts("cost", keys=[0.5], normalize=True), "answer 1 cannot be added up"),
         (ask(df, "2026-12-02").nunique("who"), "answer 1 cannot be added up"),
         (pandas_dp.running_total(days[1:]), "answer 1 cannot be added up"),
-        (ask(other, "2026-12-02").count(), "of a different budget, unit or schema"),
-        (replaced(days[1], content=None), "of a different budget, unit or schema"),
-        (ask(df, "2026-12-02").sum("cost", bounds=(0, 1)), "of another question than answer 0, count()"),
+        (ask(other, "2026-12-02").count(), "has a different budget, unit or schema"),
+        (replaced(days[1], content=None), "has a different budget, unit or schema"),
+        (ask(df, "2026-12-02").sum("cost", bounds=(0, 1)), "answers another question than answer 0, count()"),
         (ask(df, "2026-12-02").query("cost > 0").count(), "after different steps"),
     ]
     for one, said in cases:
@@ -135,7 +135,7 @@ def test_what_does_not_add_up_is_refused(df, days):
             pandas_dp.running_total([first, one])
         assert said in str(error.value)
     narrow, wide = (ask(df, f"2026-11-0{day}").sum("cost", bounds=(0, day)) for day in (1, 2))
-    with pytest.raises(ArgumentTypeError, match="of another question"):
+    with pytest.raises(ArgumentTypeError, match="answers another question"):
         pandas_dp.running_total([narrow, wide])
     for other in (int(days[1]), days[1] + 0, pd.Series([1])):
         with pytest.raises(ArgumentTypeError, match=r"element 1 is not one: a file.*: pandas_dp\.running_total"):

@@ -159,7 +159,7 @@ def test_map_is_that_of_pandas(cells, table):
         ("x.where(x > 0, True)", "one kind, not numbers and true/false"),
         ("x.case_when([(x > 0, 'a')])", r"one kind.*end the list with \(True, value\)"),
         ("x.case_when([(True, 1)])", "needs a column"),
-        ("x.cut([0, 1, 1])", r"rising order, as in \.cut\(\[0, 18, 65, 120\]\)"),
+        ("x.cut([0, 1, 1])", r"ascending order, as in \.cut\(\[0, 18, 65, 120\]\)"),
         ("t.cut([0, 1])", "cut needs numbers, dates or durations, not text"),
         ("x.cut(['2024-01-01', '2024-02-01'])", "numbers and text"),
         ("x.map({'a': 1})", "text cannot be looked for in numbers"),

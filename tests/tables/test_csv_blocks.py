@@ -127,7 +127,7 @@ def test_a_line_of_another_length_decides_on_no_other(options: dict[str, Any], e
         (
             "read_csv",
             {"encoding": "utf-7"},
-            "say encoding='utf-8' in dd.read_csv, or another one of a byte for each letter",
+            "say encoding='utf-8' in dd.read_csv, or another encoding with one byte for each letter",
         ),
         ("read_csv", {"encoding": "shift_jis"}, "say encoding='utf-8'"),
         ("read_csv", {"encoding": "unicode_escape"}, "say encoding='utf-8'"),
