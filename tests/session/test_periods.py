@@ -8,6 +8,7 @@ from fractions import Fraction as F
 
 import pandas as pd
 import pytest
+from support import interpreter
 
 import pandas_dp
 from pandas_dp.core.ledger import open_ledger
@@ -310,7 +311,7 @@ def test_answers_before_the_budget_count_in_every_night():
         "session = df.dp.protect(epsilon=1, period='D', time='at', name='after')\n"
         "print(session.left.period('2026-11-23'), session.left.period('2030-01-01'))\n"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    told = interpreter.run(code)
     assert told.stdout.split() == ["epsilon=0.75", "epsilon=0.75"], told.stderr
 
 

@@ -72,7 +72,8 @@ class Every:
             below = rate * (best - int(scores[i]))
             assert below.denominator == 1  # else the law would not be rational
             weights.append(F(int(counts[i])) / 2 ** int(below))
-        return present[self._choose([w / sum(weights) for w in weights])]
+        total = sum(weights)
+        return present[self._choose([w / total for w in weights])]
 
     def _coin(self, x: F) -> int:
         assert x.denominator == 1
