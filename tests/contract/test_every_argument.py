@@ -70,7 +70,7 @@ def test_every_other_call_has_a_right_one():
     assert not (HELPERS.keys() | EXEMPT.keys()) - found, "a call that there is no more"
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_questions(name):
     first, *others = RECORDED[name]
@@ -79,7 +79,7 @@ def test_questions(name):
         assert not list(faults(made._replace(odd=FEW)))
 
 
-@pytest.mark.one_in(18)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize("name", sorted(HELPERS))
 def test_helpers(name):
     for make in HELPERS[name]:

@@ -97,7 +97,7 @@ def test_every_operation_says_the_same_of_integers_that_are_floats_or_unsigned()
 SECOND = [3, -1, 2**60 + 1, 2**63 - 1]
 
 
-@pytest.mark.one_in(60)
+@pytest.mark.one_in(120)
 @pytest.mark.parametrize("part", range(120))
 def test_every_two_operations_say_the_same(part):
     first = made(X, CONSTANTS)[part::120]
