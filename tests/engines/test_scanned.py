@@ -76,9 +76,9 @@ def cases() -> Iterator[Any]:
     for number, name in enumerate(QUESTIONS):
         ways = WAYS[:1] if name in ONCE else WAYS[:2] if name.endswith("of a population") else WAYS
         for way in ways:
-            for form in CODED if len(ways) == 1 else [[*CODED][(number + WAYS.index(way)) % 2]]:
-                slow = len(ways) > 1 and way != WAYS[2]
-                yield each_kind.case(name, way, CODED[form], slow=slow, id=f"{name}-{way}-{form}")
+            form = [*CODED][(number + WAYS.index(way)) % 2]
+            slow = name not in ONCE and way != WAYS[2]
+            yield each_kind.case(name, way, CODED[form], slow=slow, id=f"{name}-{way}-{form}")
 
 
 @pytest.mark.one_in(3)
