@@ -309,7 +309,7 @@ def events(program: Program, change: Callable[[pd.DataFrame], pd.DataFrame] | No
     return log.told
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_shows_the_same_events(name, change, tmp_path, monkeypatch):
