@@ -168,7 +168,7 @@ def test_a_narrow_twin_is_found():
     assert inside < enough(DRAWS)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "terms", [(1,), (5, NeighboringRelation.REPLACE_ONE), (1, NeighboringRelation.ADD_REMOVE, 1e-6)]
 )
