@@ -76,7 +76,7 @@ def cases() -> Iterator[Any]:
     for number, name in enumerate(QUESTIONS):
         ways = WAYS[:1] if name in ONCE else WAYS[:2] if name.endswith("of a population") else WAYS
         for way in ways:
-            form = [*CODED][(number // 4 + WAYS.index(way)) % 2]  # one case in four is both, too
+            form = [*CODED][(number // 4 + WAYS.index(way)) % 2]  # so that every fourth case meets both, too
             slow = name not in ONCE and way != WAYS[2]
             yield each_kind.case(name, way, CODED[form], slow=slow, id=f"{name}-{way}-{form}")
 

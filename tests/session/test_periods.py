@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction as F
 
 import pandas as pd
@@ -534,6 +535,7 @@ print(paid, flush=True)
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_two_jobs_at_once_never_exceed_the_total_of_a_night(ledger):
     jobs = interpreter.run(NIGHT.format(ledger=str(ledger)))
     assert jobs.returncode == 0, jobs.stderr

@@ -12,7 +12,7 @@ class Kept(Expression):
     """What an expression is, for tests that go through all operations on it; what is refused is computed again."""
 
     def __init__(self, of: Expression) -> None:
-        self.operands, self._of = (of,), of  # whose depth and size are its own
+        self.operands, self._of = (of,), of
         self._known: dict[int, tuple[pd.DataFrame, Values]] = {}  # the table is held, so that its id is no other's
 
     def values(self, frame: pd.DataFrame) -> Values:
