@@ -160,7 +160,7 @@ def test_few_rows_at_both_bounds(places, rows):
         assert hits(*ends, truth) >= enough(len(values)), name
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("rows", [2, 3, 4, 5.19, 6, 8, 10.4])
 def test_printed_intervals_of_few_rows_hold(law, rows):
@@ -338,7 +338,7 @@ def of_equal_rows(lattice, rows, offset):
     return np.array(features(offset, lattice, 2), dtype=np.float64) * rows + drawn(noise, (DRAWS, 3)), noise, row
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("rows", [10**6, 10**7, 10**9])
 @pytest.mark.parametrize("bits", [30, 20])
 def test_rounding_to_the_lattice_is_covered(rows, bits):
