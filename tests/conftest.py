@@ -11,14 +11,11 @@ tests, not of who runs them. Ctrl-C is Python's own also where a shell started t
 from __future__ import annotations
 
 import atexit
-import contextlib
 import gc
-import importlib
 import os
 import shutil
 import signal
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +36,6 @@ settings.load_profile("any machine")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: every core has a worker already
 MEMORY = "/dev/shm"
-TESTS = Path(__file__).parent
 
 
 def roomy() -> bool:
@@ -73,21 +69,11 @@ def _books_of_a_file():
     ledger._memory.clear()
 
 
-def import_a_share(config: pytest.Config) -> None:
-    """Each process begins with other files, so that the first run of all compiles each of them in one process alone."""
-    turn, every = (os.environ.get(f"PYTEST_XDIST_{name}", "") for name in ("WORKER", "WORKER_COUNT"))
-    files = sorted(TESTS.rglob("test_*.py")) if turn and config.args_source is config.ArgsSource.TESTPATHS else []
-    for path in files[int(turn[2:]) :: int(every)] if files else []:
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it tells
-            importlib.import_module(".".join(("tests", *path.relative_to(TESTS).with_suffix("").parts)))
-
-
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session):
+def pytest_collection():
     """What is collected lives to the end: looking through it for garbage would take a third of the time."""
     gc.disable()
     try:
-        import_a_share(session.config)
         return (yield)
     finally:
         gc.freeze()

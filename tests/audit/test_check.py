@@ -44,7 +44,7 @@ def test_a_right_query_passes_at_what_it_costs_and_most_of_it_shows():
 
 
 def test_a_claim_below_the_price_is_a_violation():
-    found = check(pandas_dp.query(epsilon=30).count(), TABLE, NEIGHBOR, samples=FEW, epsilon=1)
+    found = check(pandas_dp.query(epsilon=4).count(), TABLE, NEIGHBOR, samples=600, epsilon=1)
     assert found.violated
     assert not found.passed
     assert found.verdict.startswith("VIOLATION: at least ")
