@@ -16,7 +16,7 @@ from pandas_dp.errors import (
     closest,
     did_you_mean,
 )
-from pandas_dp.facts.call import Call, meant_for, safe
+from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES, PERIODS
 from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, pivoted, rewritten, with_delta
 
@@ -42,6 +42,10 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
+MEANING = {
+    "sensitivity": ", the most that one unit, such as a person with all rows, can move what the function returns, whatever the rows are"
+}
+PARTS = ("keys", "bins")  # of which the columns say how they are typed
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
 # how checks end, and how they begin
 TOLD = re.compile(r"(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?", re.DOTALL)
@@ -53,13 +57,18 @@ def show_line(
     error: PandasDPError, name: str, parameters: Parameters, asked: Any, args: tuple[Any, ...], given: dict[str, Any]
 ) -> None:
     """Make an error of a question show the call as it was written, with what it lacks or should have."""
+    written = as_written(name, args, given)
     if isinstance(error, UnverifiedFrameError):
-        _name_frame(error, as_written(name, args, given))
+        _name_frame(error, written)
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return
+    frame = (asked_frame(written) if written else None) or "df"
+
+    def own(text: str) -> str:
+        return re.sub(r"\bdf\b", frame, text) if frame.isidentifier() else text
+
     placed = tuple(parameters)
     values = dict(zip(placed, args, strict=False)) | given
-    written = as_written(name, args, given)
     if error._priced is not None and hasattr(asked, "_before"):
         text, delta = error._priced
         before = asked._before if asked._before.startswith("[") else f".{asked._before}"
@@ -73,11 +82,23 @@ def show_line(
         error.args = (f"{wrong}: {line}" if line else wrong,)
         return
     told = error._needs or _named_in(str(error), parameters) or _begun(name, str(error), parameters, asked, values)
-    if told is None or not all(needed in parameters or needed in given for needed, _ in told[1]):
+    if told is not None:  # what should not be there and is not
+        told = told[0], tuple((needed, typed) for needed, typed in told[1] if typed or needed in values), told[2]
+    another = told is not None and QUESTION in dict(told[1])  # groups have other ones
+    known = (
+        {*parameters, *given}
+        if not another
+        else {}
+        if written is None or hasattr(asked, "_parts")
+        else {*dict(told[1])}
+    )
+    if told is None or not all(needed in known for needed, _ in told[1]):
+        error.args = (own(str(error)),)
         return
     error._needs = told  # for the call that was typed, where this one was made for it
     why, needs, otherwise = told
-    if "bounds='private'" in otherwise and (values.get("method") or not getattr(asked, "_buys_bounds", True)):
+    bought = "values" not in parameters and not values.get("method") and getattr(asked, "_buys_bounds", True)
+    if "bounds='private'" in otherwise and not bought:
         otherwise = ""
     renamed: dict[str | int, str] = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
     more = {needed: typed for needed, typed in needs if not (renamed and (needed in renamed or typed.startswith("=")))}
@@ -85,8 +106,9 @@ def show_line(
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more |= {name: text for name, text in asked._lacks(parameters, values | typed).items() if name not in more}
     line = written and rewritten(written, placed, values, more, renamed)
-    line = line or asked._before + Call(name, args, given).needing(placed, more)
-    error.args = (f"{why}: {line}{otherwise}",)
+    kept = {renamed.get(name, name): value for name, value in given.items()}
+    line = line or asked._before + Call(name, args, kept).needing(placed, more)
+    error.args = (f"{own(why)}: {line}{own(otherwise)}",)
 
 
 def _replace(error: PandasDPError, text: str, line: str) -> None:
@@ -135,6 +157,9 @@ def _begun(
         wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)
         why, _, more = text.partition(", such as ")
         needed = examples(asked, wrong, parameters, values) if wrong else {}
+        listed = values[wrong] if wrong else None
+        if wrong and type(listed) is list and listed and isinstance(listed[0], str):
+            needed = {wrong: repr(listed[0])}
         if wrong and needed and type(values[wrong]) is tuple and "bounds" in parameters and "bounds" not in values:
             needed |= {"bounds": "(lower, upper)"}
         return (why, tuple(needed.items()), f"; {more.partition('), ')[2]}") if needed else None
@@ -148,19 +173,21 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
     """
     known, names = parameters[argument], getattr(asked, "_examples", None)
     numbers, words = ([], []) if names is None else names()
-    taken = {value for value in values.values() if isinstance(value, str)}
+    taken = {form for value in values.values() if isinstance(value, str) for form in (value, value[1:-1])}
     listed = [name for key in ("keys", "bins") if isinstance(values.get(key), Mapping) for name in values[key]]
-    free = [name for name in (listed or words) if name not in taken] or numbers
+    free = [name for name in (*(listed or words), *numbers) if name not in taken] or numbers
     of_numbers = {"bounds", "prices", "step"} & {*parameters}
-    pair = [*values["bounds"]] if isinstance(values.get("bounds"), Mapping) else numbers[:2]
+    typed = [*values["bounds"]] if isinstance(values.get("bounds"), Mapping) else []
+    pair = typed + [name for name in numbers if name not in typed][: max(0, 2 - len(typed))]
     if argument in ("columns", "x", "y") and of_numbers and "values" not in parameters and len(pair) >= 2:
-        bounds = {"bounds": f"{{{', '.join(f'{name!r}: (lower, upper)' for name in pair)}}}"}
+        bounds = _pairs(pair, typed)
         return bounds | (
             {"columns": repr(pair)} if argument == "columns" else {"y": repr(pair[0]), "x": repr(pair[1:])}
         )
     if argument == "func" and numbers:
         more = {"weights": ""} if values.get("weights") is not None else {}
-        return more | {"func": f"{{{numbers[0]!r}: ['mean', 'std']}}", "bounds": f"{{{numbers[0]!r}: (lower, upper)}}"}
+        asks = ", ".join(f"{name!r}: ['mean', 'std']" for name in typed or numbers[:1])
+        return more | {"func": f"{{{asks}}}"} | _pairs(typed or numbers[:1], typed)
     if argument == "candidates" and "domain" in parameters:
         return {argument: "[last_year, other_town]"}
     if argument in BY_NAME and (numbers or words):
@@ -169,15 +196,25 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
         needs_numbers = (of_numbers or values.get("bins") is not None) and argument in ("column", "values")
         fits = numbers if needs_numbers or argument == "weight" else free
         return {argument: repr((fits or words or numbers)[0])}
+    if argument == "function" and "sensitivity" in parameters:  # a number that was typed was said of another function
+        return {argument: "lambda d: len(d)", "sensitivity": EXAMPLES["sensitivity"]}
     if numbers and argument in ("score", "function", "expr"):
         name = numbers[0] if numbers[0].isidentifier() else f"`{numbers[0]}`"
         line = f"lambda d: d[{numbers[0]!r}].mean()"
         return {argument: {"score": repr(f"{name} >= candidate"), "expr": repr(f"{name} > 40")}.get(argument, line)}
     if argument == "domain" and words:
         return {argument: f"{{{words[0]!r}: ['A', 'B']}}"}
+    if argument == "bins" and (values.get("bounds") is not None or values.get("range") is not None):
+        return {argument: "10"}
     if argument in EXAMPLES:
         return {argument: EXAMPLES[argument]}
     return {argument: "..." if known.default is known.empty else "" if known.default is None else repr(known.default)}
+
+
+def _pairs(columns: list[str], typed: list[str]) -> dict[str, str]:
+    """Bounds of columns that have none yet."""
+    pairs = ", ".join(f"{name!r}: (lower, upper)" for name in columns if name not in typed)
+    return {"bounds": f"{{{pairs}}}"} if pairs else {}
 
 
 def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
@@ -216,7 +253,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             others = [other for other in unknown if OTHER_NAMES.get(other) == right]
             typed = line(dict.fromkeys(others, "") | {right: EXAMPLES.get(right, "...")}, {})
             return f"{name}() takes {right}=, not {unknown[0]}=: {typed}"
-        told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], names)
+        free_names = [other for other in names if other not in given]
+        told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], free_names)
         instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
         if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
             instead = {"bounds": "(lower, upper)"}
@@ -246,15 +284,23 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         values = dict(zip(names, args[: len(placed)], strict=False)) | given
         more = lacks(values | {moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
         return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {line(more, moved)}"
-    for parameter in known[len(args) :]:
-        if parameter.default is parameter.empty and parameter.name not in given:
-            if parameter.kind is parameter.VAR_KEYWORD:
-                break
-            values = dict(zip(names, args, strict=False)) | given
-            needed = examples(asked, parameter.name, dict(zip(names, known, strict=True)), values)
-            if name == "extend" and not values:
-                return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
-            return f"{name}() needs {parameter.name}: {line(needed | lacks(values | needed), {})}"
+    missing = [
+        parameter.name
+        for parameter in known[len(args) :]
+        if parameter.default is parameter.empty
+        and parameter.name not in given
+        and parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    if missing:
+        values = dict(zip(names, args, strict=False)) | given
+        if name == "extend" and not values:
+            return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
+        needed: dict[str, str] = {}
+        for argument in missing:
+            if argument not in needed:
+                needed |= examples(asked, argument, dict(zip(names, known, strict=True)), values | needed)
+        told = " and ".join(filter(None, [", ".join(missing[:-1]), f"{missing[-1]}{MEANING.get(missing[-1], '')}"]))
+        return f"{name}() needs {told}: {line(needed | lacks(values | {n: t for n, t in needed.items() if n not in PARTS}), {})}"
     plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
     shown = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
     return f"{name}() was given arguments that do not fit: {shown}"
@@ -264,8 +310,8 @@ def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str
     """The table of a column by two others, with the arguments of one that counts rows, and what it lacks."""
     names = ("values", "index", "columns")
     rest = {name: value for name, value in given.items() if name != "values"}
-    summed = given.get("aggfunc") != "count" and hasattr(asked, "_lacks")
-    lacks = asked._lacks(("bounds",), rest | {"column": given["values"]}) if summed else {}
+    typed_names = dict(zip(names[1:], args, strict=False)) | given
+    lacks = asked._lacks((*names, "keys", "bins", "bounds"), typed_names) if hasattr(asked, "_lacks") else {}
     written = as_written("crosstab", args, given)
     typed = written and rewritten(pivoted(written), names, rest, lacks)
     return typed or before + Call("pivot_table", (given["values"], *args), rest).needing(names, lacks)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,17 @@ from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_dates, of_text
+from pandas_dp.facts.call import QUESTION, periods_text
 from pandas_dp.facts.kinds import DAY, PARTS_OF_A_DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels, one_day
 from pandas_dp.facts.numbers import flag, positive_int
-from pandas_dp.facts.public_only import entries, listed, plain_entries, python
+from pandas_dp.facts.public_only import PERIODS, entries, listed, plain_entries, python
 from pandas_dp.facts.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
+GROUPS = (QUESTION, "groupby.size"), ("normalize", ""), ("sort", ""), ("workload", "")
+COUNTED = (QUESTION, "histogram")
+NO_BOUNDS = (("bounds", ""), ("range", ""))
 REVERSED = "bounds must have the lower end first and below the upper"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
@@ -145,8 +150,16 @@ def keys(
     """
     other, null = flag(other, "other"), flag(null, "null")
     given = facts.keys if given is None else given
-    example = KEYS.get(kind.name, KEYS["key"])
+    example, several = KEYS.get(kind.name, KEYS["key"]), line is not None
     line = line or Line(f"{call}({column!r}, keys={example})", (("keys", example),))
+    if kind.name == "datetime" and periods(given):
+        needs = (("keys", ""), ("bins", "=keys"))
+        if several:
+            typed = periods_text(given) if isinstance(given, pd.PeriodIndex) and follow(given) else PERIODS
+            needs = (("keys", f"{{{column!r}: None}}"), ("bins", f"{{{column!r}: {typed}}}"))
+        elif call != "groupby":
+            needs = (*GROUPS, *needs)
+        raise Line(f"groupby({column!r}, bins={PERIODS})", needs).refuse("keys must be single dates; periods are bins")
     if given is None:
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":
@@ -206,7 +219,10 @@ def plain(key: Any, kind: Kind) -> Hashable:
 def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
     """Refuse facts of a schema that no question about a column of this kind could use."""
     if not kind.numeric and (facts.bounds is not None or facts.step is not None):
-        raise ArgumentTypeError(f"bounds and step need numbers or dates; name its keys: {{'keys': {KEYS['key']}}}")
+        dates = f"; if it holds dates, before df.dp.protect(...): df[{column!r}] = pd.to_datetime(df[{column!r}])"
+        raise ArgumentTypeError(
+            f"bounds and step need numbers or dates; name its keys: {{'keys': {KEYS['key']}}}{dates * of_dates(facts.bounds)}"
+        )
     step = None if facts.step is None else Kind.number(_step_kind(kind), facts.step, "step")
     if step is not None and step <= 0:
         raise ArgumentValueError("step must be positive, such as {'step': 1}")
@@ -235,12 +251,16 @@ def bins(
     if not kind.numeric:
         if of_dates(edges):
             raise ArgumentTypeError(f"bins of dates need a column of dates{of_text(kind, column, edges)}")
-        moved = (("bins", ""), ("keys", "=bins")) if line is None else ()
-        keyed = Line(f"{call}({column!r}, keys=[...])", moved, of_text(kind, column))
+        moved: tuple[tuple[str, str], ...] = (("bins", ""), ("keys", "=bins"), *NO_BOUNDS)
+        if not listed(edges) or any(isinstance(edge, Number) for edge in entries(edges, "bins")):
+            moved = (("bins", ""), ("keys", KEYS["key"]), *NO_BOUNDS)
+        if call == "ecdf":  # there is no order among texts
+            moved = (COUNTED, *moved)
+        keyed = Line(f"histogram({column!r}, keys=[...])", moved if line is None else (), of_text(kind, column))
         raise keyed.refuse("bins need a column of numbers or dates, other columns need keys")
     line = line or Line(f"{call}({column!r}, bins={example})", (("bins", example),))
     if isinstance(edges, pd.PeriodIndex):
-        raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
+        raise Line(f"groupby({column!r}, bins={PERIODS}).size()", GROUPS).refuse("periods are bins of groups")
     edges = edges_of(edges)
     if isinstance(edges, pd.IntervalIndex):
         raise line.refuse(
@@ -261,13 +281,31 @@ def bins(
     return make(column, raw, isinstance(raw[0], int), other, null, kind)
 
 
+def follow(periods: pd.PeriodIndex) -> bool:
+    """Whether periods follow one upon another."""
+    return bool(len(periods) and not periods.hasnans and (periods[1:] == periods[:-1] + 1).all())
+
+
+def periods(given: Any) -> bool:
+    """Whether what stands for keys are periods."""
+    several = isinstance(given, list | tuple | pd.Index) and len(given) > 0
+    return several and all(isinstance(entry, pd.Period) for entry in given)
+
+
 def equal(bins: Any, bounds: Any, kind: Kind, facts: ColumnFacts, call: str, column: str) -> Any:
     """Edges of a number of equal bins between public bounds; edges that are listed, as they are."""
     line = Line(f"{call}({column!r}, bins=10, bounds=(0, 100))", (("bounds", "(lower, upper)"),))
+    if not kind.numeric and of_dates(bounds):
+        raise ArgumentTypeError(f"bounds of dates need a column of dates{of_text(kind, column, bounds)}")
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool):
-        if bounds is not None:
-            raise ArgumentTypeError(f"bounds= goes with a number of equal bins: {line.text}")
-        return bins
+        if bounds is None or (bins is not None and not kind.numeric):
+            return bins
+        if bins is not None:
+            raise Line("leave bounds= out", NO_BOUNDS).refuse("bounds= goes with a number of equal bins")
+        if kind.numeric:
+            raise Line(line.text, (("bins", "10"),)).refuse("bounds= goes with a number of equal bins")
+        keyed = Line(f"histogram({column!r}, keys=[...])", (*NO_BOUNDS, ("keys", KEYS["key"])), of_text(kind, column))
+        raise keyed.refuse("bounds need a column of numbers or dates, other columns need keys")
     count = positive_int(bins, "bins")
     if count > MOST_KEPT:
         raise ArgumentValueError(f"at most {MOST_KEPT:,} equal bins can be made from bounds; for more, list the edges")

@@ -43,7 +43,7 @@ EXAMPLES = {  # how arguments are typed
     "max": "5",
     "threshold": "1000",
     "max_weight": "10",
-    "sensitivity": "1",
+    "sensitivity": "largest_change",  # a promise, which only its maker can give a number for
 }
 
 OR_ASK = {  # the answers that are public

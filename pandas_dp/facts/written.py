@@ -13,6 +13,8 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
+from pandas_dp.facts.call import QUESTION
+
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 DEEPEST = 100
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
@@ -94,21 +96,27 @@ def rewritten(
     given : dict of str to Any
         Of which what is given by column gets more columns.
     needs : dict of str to str
-        How arguments are typed that it lacks, or that it should not have, as no text.
+        How arguments are typed that it lacks, or that it should not have, as no text; and another question in its place.
     renamed : dict, optional
         Names of what was given under another name, or by place; no text for what is left out.
     """
-    renamed = renamed or {}
-    named = {name: [value for i, value in enumerate(call.args) if renamed.get(i) == name] for name in renamed.values()}
+    renamed, needs = renamed or {}, dict(needs)
+    func, args, then = call.func, list(call.args), ""
+    if QUESTION in needs and isinstance(func, ast.Attribute):
+        question, _, then = needs.pop(QUESTION).partition(".")
+        frame = func.value
+        if then and isinstance(frame, ast.Subscript):  # of a column that was selected
+            frame, args = frame.value, [frame.slice, *args]
+        func = ast.Attribute(frame, question)
+    named = {name: [value for i, value in enumerate(args) if renamed.get(i) == name] for name in renamed.values()}
     moved = [ast.keyword(n, ast.Tuple(v) if len(v) > 1 else v[0]) for n, v in named.items() if n and v]  # two: a pair
-    placed = [value for i, value in enumerate(call.args) if i not in renamed]
+    placed = [value for i, value in enumerate(args) if i not in renamed]
     words = [ast.keyword(renamed.get(word.arg or "", word.arg), word.value) for word in call.keywords] + moved
     for name, text in needs.items():
         typed = ast.parse(text, mode="eval").body if text else None
         at = parameters.index(name) if name in parameters[: len(placed)] else None
         known = placed[at] if at is not None else next((word.value for word in words if word.arg == name), None)
-        more = not {"columns", "x", "func"} & {*needs}  # whose bounds are others
-        if more and isinstance(typed, ast.Dict) and known is not None and isinstance(given.get(name), Mapping):
+        if isinstance(typed, ast.Dict) and known is not None and isinstance(given.get(name), Mapping):
             typed = _merged(known, typed, given[name])
         if at is not None:
             placed[at] = typed or placed[at]
@@ -116,7 +124,7 @@ def rewritten(
             words = [word for word in words if word.arg != name] + ([ast.keyword(name, typed)] if typed else [])
         else:
             words = [ast.keyword(name, typed) if word.arg == name else word for word in words]
-    line = _typed(ast.Call(call.func, placed, words))
+    line = _typed(ast.Call(func, placed, words)) + f".{then}()" * bool(then)
     return line if len(line) <= LONGEST_LINE else None
 
 

@@ -20,6 +20,7 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.found_keys import finding
+from pandas_dp.questions.lacking import needed_parts
 from pandas_dp.questions.rows import PreparedFrame
 
 MOST_COMBINATIONS = 1_000_000
@@ -198,18 +199,8 @@ def _numbered(combinations: int) -> None:
 
 def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind], listed: Any = (), binned: Any = ()) -> Line:
     """What to type: keys and bins for all columns whose keys are known from nowhere else."""
-    missing = {
-        column: kind
-        for column, kind in kinds.items()
-        if not (kind.name == "bool" or column in listed or column in binned or frame._facts(column).keys is not None)
-    }
-    bins = {column: checks.BINS[kind.name] for column, kind in missing.items() if kind.name in checks.BINS}
-    keys = {column: checks.KEYS["key"] for column in missing if column not in bins}
-    needs = tuple(
-        (name, f"{{{', '.join(f'{column!r}: {example}' for column, example in examples.items())}}}" if examples else "")
-        for name, examples in (("keys", keys), ("bins", bins))
-        if examples or not (listed or binned)
-    )
+    parts = needed_parts(frame, kinds, {*listed, *binned})
+    needs = tuple((name, typed) for name, typed in parts if typed or not (listed or binned))
     return Line(f"{', '.join([head, *(f'{name}={typed}' for name, typed in needs if typed)])})", needs)
 
 
@@ -237,9 +228,8 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
         raise ArgumentTypeError(
             f"periods can only be bins of a column of dates; here type {call}({column!r}, bins=[...])"
         )
-    follow = len(given) and not given.hasnans and (given[1:] == given[:-1] + 1).all()
     # the Friday of business days is over long before the next one starts
-    if not follow or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
+    if not checks.follow(given) or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
         raise line.refuse("periods must follow one upon another", ArgumentValueError)
     starts = pd.DatetimeIndex([*given.start_time, (given[-1] + 1).start_time])
     try:  # where the clocks skip the start, the period starts with the first instant after it

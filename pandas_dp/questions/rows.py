@@ -147,9 +147,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """What a call needs beside what was refused; see `lacking`."""
         return lacking(self, parameters, values)
 
-    def _bounds_line(self, call: str, columns: Iterable[Any], given: Mapping[str, Any]) -> Line:
-        """What to type of several columns of which some have no bounds: those, and the pairs that were typed."""
-        known = self._empty()
+    def _bounds_line(self, call: str, columns: Iterable[Any], given: Any) -> Line:
+        """What to type of several columns of which some have no bounds: those, and the pairs, or the one, that were typed."""
+        known, columns = self._empty(), [name for name in columns if isinstance(name, str)]
+        given = given if isinstance(given, Mapping) else dict.fromkeys(columns, given)
         lacking = [
             name for name in columns if given.get(name) is None and name in known and self._facts(name).bounds is None
         ]
@@ -289,6 +290,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     ) -> tuple[Keys, Labels]:
         """Public keys of a column; see `checks.keys`."""
         kind = self._kind(column)
+        if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
+            raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
         parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
         if kind.name == "number" and self._unit(column) is None:
             unrounded(parts, self._empty()[column].dtype)

@@ -126,7 +126,12 @@ class TableQuestions(PreparedFrame):
             raise Line("leave keys= out", (("keys", ""),)).refuse("give either bins= or keys=, not both")
         if bounds is not None and range is not None:
             raise Line("leave range= out", (("range", ""),)).refuse("bounds= and range= are two names of one argument")
-        edges = self._edges("histogram", column, bins, range if bounds is None else bounds)
+        bounds = range if bounds is None else bounds
+        if keys is not None and bounds is not None:
+            raise Line("leave bounds= out", checks.NO_BOUNDS).refuse(
+                "bounds= goes with a number of equal bins, not with keys"
+            )
+        edges = self._edges("histogram", column, bins, bounds)
         if edges is None:
             if not own and self._kind(column).name == "key" and finds(self, "histogram", column, keys, other, null):
                 question: FoundCounts | RangeCounts | CountBy = FoundCounts(
@@ -345,10 +350,11 @@ class TableQuestions(PreparedFrame):
     ) -> Parts:
         """Parts of two columns."""
         if not isinstance(index, str) or not isinstance(columns, str):
-            wrong = "columns" if isinstance(index, str) else "index"
-            raise ArgumentTypeError(
-                f"{wrong} must be one column, by name; with fewer or more of them ask "
-                "groupby(['state', 'sex', 'age'], ...) and unstack() the answer"
+            wrong = {name: one for name, one in (("index", index), ("columns", columns)) if not isinstance(one, str)}
+            alone = [isinstance(one, list) and len(one) == 1 and isinstance(one[0], str) for one in wrong.values()]
+            needs = tuple((name, repr(one[0])) for name, one in wrong.items()) if all(alone) else ()
+            raise Line("groupby(['state', 'sex', 'age'], ...), and unstack() the answer", needs).refuse(
+                f"{next(iter(wrong))} must be one column, by name; with fewer or more of them ask groups"
             )
         if isinstance(keys, pd.DataFrame):
             raise ArgumentTypeError(

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates import consistent
@@ -20,6 +21,7 @@ from pandas_dp.aggregates.weighted_noise import CellNoise, Law, half_width
 from pandas_dp.aggregates.whole_numbers import whole as whole_numbers
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.call import argument_text, columns_text
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.release.base import Release
 from pandas_dp.release.values import Vector
@@ -197,14 +199,13 @@ def _cells(release: Release, asked: Any, error: Any) -> tuple[Any, Any]:
     return value, error.noise
 
 
-def check_rows(answers: list[Release]) -> None:
+def check_rows(answers: list[Release], tables: Sequence[Table]) -> None:
     """Refuse answers that are not about the same rows."""
     for place, answer in enumerate(answers):
         if (owner := answer.unit.column) is not None:
             raise ArgumentTypeError(
                 f"answer {place} counts some rows of each {owner!r}, and every table draws its own: no two tables count the "
-                "same rows. Tables where each row is a unit can be reconciled: protect them without unit=, "
-                "df.dp.protect(epsilon=3)"
+                f"same rows. One table by all their columns agrees with itself, and its sums are free: {_by_all(tables)}"
             )
         if answer._provenance.content is None or answer._provenance.content != answers[0]._provenance.content:
             raise ArgumentTypeError(
@@ -213,6 +214,28 @@ def check_rows(answers: list[Release]) -> None:
             )
         if answer.query.steps != answers[0].query.steps:
             raise ArgumentTypeError(f"answer {place} was asked after different steps from answer 0. {ASK}")
+
+
+def _by_all(tables: Sequence[Table]) -> str:
+    """The question of one table by all the columns of some."""
+    keys: dict[str, Any] = {}
+    bins: dict[str, Any] = {}
+    for table in tables:
+        for name, part in table.by.items():
+            labels = table.labels[name]
+            if isinstance(part, Keys):
+                keys.setdefault(name, part.keys)
+            else:
+                bins.setdefault(name, labels.edges or pd.PeriodIndex(labels.values[: part.bins]))
+    names = tuple(keys | bins)
+    alone = len(names) == 1
+    given = [
+        f"{of}={argument_text(known[names[0]] if alone else known)}"
+        for of, known in (("keys", keys), ("bins", bins))
+        if known
+    ]
+    asked = f"groupby({', '.join([columns_text(names), *given])}).size()" if names else "count()"
+    return f"df.dp(epsilon=0.5).{asked}"
 
 
 def promised_of(complete: Any, tables: Sequence[dict[str, Keys | Bins]]) -> frozenset[str]:

@@ -208,7 +208,7 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False, whole
     whole, listed = flag(whole, "whole"), latest(answers_of("reconcile", answers, LINE))
     nonnegative = flag(nonnegative, "nonnegative") or whole
     tables = [table_of(place, one) for place, one in enumerate(listed)]
-    check_rows(listed)
+    check_rows(listed, tables)
     promised = promised_of(complete, [table.by for table in tables])
     by_rows: dict[frozenset[tuple[Any, ...]], list[Table]] = {}
     for table in tables:
