@@ -1,11 +1,11 @@
-"""What is wrong with the arguments of a call, and the line to type instead: that which was typed, mended."""
+"""What a check refuses of a call, and the line to type instead: that which was typed, mended."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pandas_dp.errors import (
@@ -13,39 +13,11 @@ from pandas_dp.errors import (
     ArgumentValueError,
     PandasDPError,
     UnverifiedFrameError,
-    closest,
-    did_you_mean,
 )
-from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
-from pandas_dp.facts.public_only import COLUMNS, EXAMPLES, PERIODS
-from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, pivoted, rewritten, with_delta
+from pandas_dp.facts.call import QUESTION, Call
+from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
+from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten, with_delta
 
-_OTHER_NAMES = {
-    "epsilon": "eps budget total privacy_budget",
-    "neighbors": "neighbours neighbor neighbour relation",
-    "bounds": "range limits clip clipping lower upper min_value max_value",
-    "bins": "edges buckets",
-    "keys": "categories values labels groups",
-    "unit": "user user_id id privacy_unit unit_column privacy_id person",
-    "k": "n n_clusters clusters",
-    "blocks": "n_blocks partitions",
-    "within": "error accuracy",
-    "confidence": "level alpha",
-}
-OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
-_OF_PANDAS = {  # options that answer another question here, or that nothing needs
-    "dropna": "missing values are not counted; null=True counts them as a key of their own",
-    "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
-    "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
-    "ascending": "the answer is sorted afterwards, for free: .sort_values()",
-    "freq": "months are public bins of groupby()",
-    "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
-}
-OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
-MEANING = {
-    "sensitivity": ", the most that one unit, such as a person with all rows, can move what the function returns, whatever the rows are"
-}
-PARTS = ("keys", "bins")  # of which the columns say how they are typed
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
 # how checks end, and how they begin
 TOLD = re.compile(r"(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?", re.DOTALL)
@@ -69,7 +41,7 @@ def show_line(
 
     placed = tuple(parameters)
     values = dict(zip(placed, args, strict=False)) | given
-    if error._priced is not None and hasattr(asked, "_before"):
+    if error._priced is not None:
         text, delta = error._priced
         before = asked._before if asked._before.startswith("[") else f".{asked._before}"
         kept = f"{text.partition(')')[0]}){before}{Call(name, args, given).needing(placed, {})}"
@@ -84,15 +56,10 @@ def show_line(
     told = error._needs or _named_in(str(error), parameters) or _begun(name, str(error), parameters, asked, values)
     if told is not None:  # what should not be there and is not
         told = told[0], tuple((needed, typed) for needed, typed in told[1] if typed or needed in values), told[2]
-    another = told is not None and QUESTION in dict(told[1])  # groups have other ones
-    known = (
-        {*parameters, *given}
-        if not another
-        else {}
-        if written is None or hasattr(asked, "_parts")
-        else {*dict(told[1])}
-    )
-    if told is None or not all(needed in known for needed, _ in told[1]):
+    another = told is not None and QUESTION in dict(told[1])
+    if another and (written is None or hasattr(asked, "_parts")):  # groups have no other question than theirs
+        told = None
+    if told is None or not (another or all(needed in parameters or needed in given for needed, _ in told[1])):
         error.args = (own(str(error)),)
         return
     error._needs = told  # for the call that was typed, where this one was made for it
@@ -106,8 +73,8 @@ def show_line(
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more |= {name: text for name, text in asked._lacks(parameters, values | typed).items() if name not in more}
     line = written and rewritten(written, placed, values, more, renamed)
-    kept = {renamed.get(name, name): value for name, value in given.items()}
-    line = line or asked._before + Call(name, args, kept).needing(placed, more)
+    options = {renamed.get(option, option): value for option, value in given.items()}
+    line = line or asked._before + Call(name, args, options).needing(placed, more)
     error.args = (f"{own(why)}: {line}{own(otherwise)}",)
 
 
@@ -215,121 +182,3 @@ def _pairs(columns: list[str], typed: list[str]) -> dict[str, str]:
     """Bounds of columns that have none yet."""
     pairs = ", ".join(f"{name!r}: (lower, upper)" for name in columns if name not in typed)
     return {"bounds": f"{{{pairs}}}"} if pairs else {}
-
-
-def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
-    """Say what is wrong with arguments that do not fit, and what to type: of a function, the line that is its example."""
-    signature = inspect.signature(method)
-    asked: Any = args[0] if args else None
-    known, name, before = list(signature.parameters.values()), method.__name__, ""
-    if known and known[0].name == "self":
-        name = {"__call__": "df.dp", "__init__": type(asked).__name__}.get(name, name)
-        before, known, args = getattr(asked, "_before", ""), known[1:], args[1:]
-    names = [parameter.name for parameter in known]
-    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known)
-    placed = [parameter.name for parameter in known if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
-    free = [
-        parameter for parameter in known if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in given
-    ]
-
-    def line(needs: dict[str, str], renamed: dict[str | int, str]) -> str:
-        written = None if example else as_written(method.__name__, args, given)
-        typed = written and rewritten(written, tuple(names), given, needs, renamed)
-        kept = {renamed.get(name, name): value for name, value in given.items()}
-        named = [(renamed[i], value) for i, value in enumerate(args) if renamed.get(i)]
-        moved = {name: value if [*renamed.values()].count(name) == 1 else args[-2:] for name, value in named}
-        left = tuple(value for i, value in enumerate(args[: len(placed)]) if i not in renamed)
-        return example or typed or before + Call(name, left, kept | moved).needing(names, needs)
-
-    def lacks(values: dict[str, Any]) -> dict[str, str]:
-        return asked._lacks(names, values) if hasattr(asked, "_lacks") and not example else {}
-
-    unknown = [] if open_ended else [other for other in given if other not in names]
-    if name == "crosstab" and "values" in unknown:
-        return f"crosstab() counts rows; a column by two others is {_pivot_table(asked, before, args, given)}"
-    if unknown:
-        right = OTHER_NAMES.get(unknown[0], unknown[0])
-        if right in names:
-            others = [other for other in unknown if OTHER_NAMES.get(other) == right]
-            typed = line(dict.fromkeys(others, "") | {right: EXAMPLES.get(right, "...")}, {})
-            return f"{name}() takes {right}=, not {unknown[0]}=: {typed}"
-        free_names = [other for other in names if other not in given]
-        told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], free_names)
-        instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
-        if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
-            instead = {"bounds": "(lower, upper)"}
-        typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
-        typed = "" if example or told.startswith("the new total") else typed
-        return f"{name}() takes {told}{f': {typed}' if typed else ''}"
-    if len(args) > len(placed) and placed == ["columns"] and all(isinstance(column, str) for column in args):
-        pairs = f", bounds={{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
-        pairs = pairs if "bounds" in names and "bounds" not in given else ""
-        return f"{name}() takes columns as one list: {before}{name}([{', '.join(map(safe, args))}]{pairs})"
-    moved: dict[str | int, str] = {}
-    ends = args[-2:] if len(args) in (2, len(placed) + 2) and any(one.name == "bounds" for one in free) else ()
-    if [*map(type, ends)] in ([int, int], [int, float], [float, int], [float, float]):
-        moved = dict.fromkeys(range(len(args) - 2, len(args)), "bounds")
-        first = len(args) == 2 and known[0].default is known[0].empty
-        needed = examples(asked, names[0], dict(zip(names, known, strict=True)), {}) if first else {}
-        return f"{name}() takes bounds by name, as a pair: {line(needed, moved)}"
-    if len(placed) < len(args) <= len(placed) + len(free):
-        for i, value in enumerate(args[len(placed) :], len(placed)):
-            meant = meant_for(value, free)
-            if meant is None and free:  # a number of bins; a line that is the example serves any
-                bins = next((other for other in free if other.name == "bins" and type(value) is int), None)
-                meant = bins or (free[0] if example else None)
-            free = [other for other in free if other is not meant]
-            moved[i] = "" if meant is None else meant.name
-        named = next(filter(None, moved.values()), "")
-        values = dict(zip(names, args[: len(placed)], strict=False)) | given
-        more = lacks(values | {moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
-        return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {line(more, moved)}"
-    missing = [
-        parameter.name
-        for parameter in known[len(args) :]
-        if parameter.default is parameter.empty
-        and parameter.name not in given
-        and parameter.kind is not parameter.VAR_KEYWORD
-    ]
-    if missing:
-        values = dict(zip(names, args, strict=False)) | given
-        if name == "extend" and not values:
-            return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
-        needed: dict[str, str] = {}
-        for argument in missing:
-            if argument not in needed:
-                needed |= examples(asked, argument, dict(zip(names, known, strict=True)), values | needed)
-        told = " and ".join(filter(None, [", ".join(missing[:-1]), f"{missing[-1]}{MEANING.get(missing[-1], '')}"]))
-        return f"{name}() needs {told}: {line(needed | lacks(values | {n: t for n, t in needed.items() if n not in PARTS}), {})}"
-    plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
-    shown = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
-    return f"{name}() was given arguments that do not fit: {shown}"
-
-
-def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
-    """The table of a column by two others, with the arguments of one that counts rows, and what it lacks."""
-    names = ("values", "index", "columns")
-    rest = {name: value for name, value in given.items() if name != "values"}
-    typed_names = dict(zip(names[1:], args, strict=False)) | given
-    lacks = asked._lacks((*names, "keys", "bins", "bounds"), typed_names) if hasattr(asked, "_lacks") else {}
-    written = as_written("crosstab", args, given)
-    typed = written and rewritten(pivoted(written), names, rest, lacks)
-    return typed or before + Call("pivot_table", (given["values"], *args), rest).needing(names, lacks)
-
-
-def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:
-    """What a call takes instead of an argument that it does not know."""
-    right = OTHER_NAMES.get(unknown, unknown)
-    if name == "extend":
-        term = "delta" if right.startswith("delta") else "epsilon"
-        return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"
-    if unknown in ("fresh", "max_groups"):
-        typed = f"{unknown}={True if unknown == 'fresh' else 4}"
-        return f"no {unknown}=: it goes beside the price: df.dp(epsilon=1, {typed}).{name}(...)"
-    if right == "epsilon" and not example:
-        return f"no {unknown}=: the price comes first, df.dp(epsilon=0.5).{name}(...)"
-    if unknown in OF_PANDAS:
-        return f"no {unknown}=: {OF_PANDAS[unknown]}"
-    close = did_you_mean(unknown, names)
-    takes = f"; it takes {', '.join(f'{other}=' for other in names)}" if names and not close else ""
-    return f"no {unknown}={close}{takes}{f': {example}' if example else ''}"

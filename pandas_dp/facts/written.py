@@ -104,7 +104,7 @@ def rewritten(
     func, args, then = call.func, list(call.args), ""
     if QUESTION in needs and isinstance(func, ast.Attribute):
         question, _, then = needs.pop(QUESTION).partition(".")
-        frame = func.value
+        frame: Any = func.value
         if then and isinstance(frame, ast.Subscript):  # of a column that was selected
             frame, args = frame.value, [frame.slice, *args]
         func = ast.Attribute(frame, question)

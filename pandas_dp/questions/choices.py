@@ -300,9 +300,7 @@ class ChoiceQuestions(PreparedFrame):
 def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Expression:
     """The score of one candidate; what it refuses on the table without rows it refuses everywhere, and nowhere else."""
     of_table = (
-        ""
-        if isinstance(score, str)
-        else ". A score of the whole table needs its sensitivity: sensitivity=largest_change"
+        "" if isinstance(score, str) else ". One of the whole table needs its sensitivity: sensitivity=largest_change"
     )
     with told("score: ", of_table):
         if isinstance(score, str):

@@ -82,8 +82,5 @@ def _of_column(
     ends = {"bounds", "range"} & {name for name in takes if values.get(name) is not None}
     if "bounds" in free and facts.bounds is None and between and not ends:
         return {"bounds": PAIR}
-    return (
-        {"bins": "10" if ends else BINS[kind]}
-        if "bins" in free and values.get("keys") is None and facts.keys is None
-        else {}
-    )
+    binned = "bins" in free and values.get("keys") is None and facts.keys is None
+    return {"bins": "10" if ends else BINS[kind]} if binned else {}

@@ -13,7 +13,7 @@ import pandas as pd
 from pandas_dp.aggregates.keys import KeyColumn, KeyColumns
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
-from pandas_dp.facts import checks, numbers
+from pandas_dp.facts import binning, checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
@@ -222,7 +222,7 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[],
 def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None) -> Factor:
     """Bins between edges, or one for each period."""
     if not isinstance(given, pd.PeriodIndex) or not kind.numeric:
-        return checks.bins(given, other, null, kind, call, column, line)
+        return binning.bins(given, other, null, kind, call, column, line)
     line = line or Line(f"{call}({column!r}, bins={PERIODS})", (("bins", PERIODS),))
     if kind.name != "datetime":
         raise ArgumentTypeError(
@@ -237,7 +237,7 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
     except ValueError:
         turned = "" if kind.tz is None else f", and none may start in an hour that the clocks of {kind.tz!r} show twice"
         raise line.refuse(f"periods must lie between 1678 and 2261{turned}", ArgumentValueError) from None
-    binned, labels = checks.bins(starts, other, null, kind, call, column, line)
+    binned, labels = binning.bins(starts, other, null, kind, call, column, line)
     return binned, Labels(column, (*given, *labels.values))
 
 

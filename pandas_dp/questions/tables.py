@@ -16,7 +16,7 @@ from pandas_dp.aggregates.workloads import WorkloadAnswers
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.core.partition import Partition
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts import checks, numbers
+from pandas_dp.facts import binning, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, argument_text
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -128,7 +128,7 @@ class TableQuestions(PreparedFrame):
             raise Line("leave range= out", (("range", ""),)).refuse("bounds= and range= are two names of one argument")
         bounds = range if bounds is None else bounds
         if keys is not None and bounds is not None:
-            raise Line("leave bounds= out", checks.NO_BOUNDS).refuse(
+            raise Line("leave bounds= out", binning.NO_BOUNDS).refuse(
                 "bounds= goes with a number of equal bins, not with keys"
             )
         edges = self._edges("histogram", column, bins, bounds)
@@ -143,7 +143,7 @@ class TableQuestions(PreparedFrame):
             if own:
                 return self._workload(self, keyed, labels, workload, column, told)
             return self._ask(self._text(**told), CountBy(keyed, labels, name="count"), (column,))
-        binned, labels = checks.bins(edges, other, null, self._kind(column), "histogram", column)
+        binned, labels = binning.bins(edges, other, null, self._kind(column), "histogram", column)
         told, asked = (
             {"bins": labels.edges, "bounds": LEFT_OUT, "range": LEFT_OUT},
             self._noting(last_edge(bins, labels)),
@@ -162,7 +162,7 @@ class TableQuestions(PreparedFrame):
         return found
 
     def _edges(self, name: str, column: str, bins: Any, bounds: Any) -> Any:
-        return checks.equal(bins, bounds, self._kind(column), self._facts(column), name, column)
+        return binning.equal(bins, bounds, self._kind(column), self._facts(column), name, column)
 
     def ecdf(self, column: str, *, bins: Any, bounds: Any = None) -> SeriesRelease:
         """Cumulative distribution of a column at public edges.
@@ -202,7 +202,7 @@ class TableQuestions(PreparedFrame):
         [0.0, 0.0, 0.3, 0.7, 1.0, 1.0]
         """
         kind = self._kind(column)
-        binned, labels = checks.bins(self._edges("ecdf", column, bins, bounds), False, False, kind, "ecdf", column)
+        binned, labels = binning.bins(self._edges("ecdf", column, bins, bounds), False, False, kind, "ecdf", column)
         text, question = self._text(bins=labels.edges, bounds=LEFT_OUT), Ecdf(binned, Labels(column, labels.edges))
         return self._noting(last_edge(bins, labels))._ask(text, question, (column,))
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates import consistent
@@ -21,14 +20,12 @@ from pandas_dp.aggregates.weighted_noise import CellNoise, Law, half_width
 from pandas_dp.aggregates.whole_numbers import whole as whole_numbers
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.call import argument_text, columns_text
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.release.base import Release
 from pandas_dp.release.values import Vector
 
 LINE = "pandas_dp.reconcile([by_sex, by_sex_and_income])"
 TABLES = "count(), histogram(...), value_counts(keys=[...]), groupby(..., keys=...).size(), crosstab(...)"
-ASK = "Ask both of one frame: df.dp(epsilon=0.5).count(), df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm'])"
 OTHER, NULL = ("other",), ("null",)  # parts of a column beside its keys or bins
 MOST_CELLS = 1500  # of tables whose parts differ, which are solved as a whole
 MOST_COLUMNS = 8  # of one table: all sets of them are gone through
@@ -197,45 +194,6 @@ def _cells(release: Release, asked: Any, error: Any) -> tuple[Any, Any]:
         places = value.index.get_indexer(asked.labels.index())
         value = value.to_numpy()[places] if (places >= 0).all() else None
     return value, error.noise
-
-
-def check_rows(answers: list[Release], tables: Sequence[Table]) -> None:
-    """Refuse answers that are not about the same rows."""
-    for place, answer in enumerate(answers):
-        if (owner := answer.unit.column) is not None:
-            raise ArgumentTypeError(
-                f"answer {place} counts some rows of each {owner!r}, and every table draws its own: no two tables count the "
-                f"same rows. One table by all their columns agrees with itself, and its sums are free: {_by_all(tables)}"
-            )
-        if answer._provenance.content is None or answer._provenance.content != answers[0]._provenance.content:
-            raise ArgumentTypeError(
-                f"answer {place} is not about the same rows as answer 0: they must be asked of one table in one session and "
-                f"under one schema, or of one table= and version=. {ASK}"
-            )
-        if answer.query.steps != answers[0].query.steps:
-            raise ArgumentTypeError(f"answer {place} was asked after different steps from answer 0. {ASK}")
-
-
-def _by_all(tables: Sequence[Table]) -> str:
-    """The question of one table by all the columns of some."""
-    keys: dict[str, Any] = {}
-    bins: dict[str, Any] = {}
-    for table in tables:
-        for name, part in table.by.items():
-            labels = table.labels[name]
-            if isinstance(part, Keys):
-                keys.setdefault(name, part.keys)
-            else:
-                bins.setdefault(name, labels.edges or pd.PeriodIndex(labels.values[: part.bins]))
-    names = tuple(keys | bins)
-    alone = len(names) == 1
-    given = [
-        f"{of}={argument_text(known[names[0]] if alone else known)}"
-        for of, known in (("keys", keys), ("bins", bins))
-        if known
-    ]
-    asked = f"groupby({', '.join([columns_text(names), *given])}).size()" if names else "count()"
-    return f"df.dp(epsilon=0.5).{asked}"
 
 
 def promised_of(complete: Any, tables: Sequence[dict[str, Keys | Bins]]) -> frozenset[str]:
