@@ -54,6 +54,9 @@ def show_line(
         error.args = (f"{wrong}: {line}" if line else wrong,)
         return
     told = error._needs or _named_in(str(error), parameters) or _begun(name, str(error), parameters, asked, values)
+    q = values.get("q")
+    if told and told[1][0][0] == "q" and type(q) is tuple and len(q) == 2 and values.get("bounds") is None:
+        told = told[0], (("q", ""), ("bounds", "=q")), told[2]  # ends by place, where levels stand
     if told is not None:  # what should not be there and is not
         told = told[0], tuple((needed, typed) for needed, typed in told[1] if typed or needed in values), told[2]
     another = told is not None and QUESTION in dict(told[1])
@@ -67,14 +70,18 @@ def show_line(
     bought = "values" not in parameters and not values.get("method") and getattr(asked, "_buys_bounds", True)
     if "bounds='private'" in otherwise and not bought:
         otherwise = ""
-    renamed: dict[str | int, str] = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
-    more = {needed: typed for needed, typed in needs if not (renamed and (needed in renamed or typed.startswith("=")))}
+    moved = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
+    more = {needed: typed for needed, typed in needs if not typed.startswith("=") and (typed or needed not in moved)}
+    by_place = placed[: len(args)]
+    renamed = {by_place.index(old) if old in by_place else old: new for old, new in moved.items()}
     if hasattr(asked, "_lacks") and not renamed:
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more |= {name: text for name, text in asked._lacks(parameters, values | typed).items() if name not in more}
     line = written and rewritten(written, placed, values, more, renamed)
-    options = {renamed.get(option, option): value for option, value in given.items()}
-    line = line or asked._before + Call(name, args, options).needing(placed, more)
+    options = {moved.get(option, option): value for option, value in given.items()}
+    options |= {new: args[at] for at, new in renamed.items() if isinstance(at, int)}
+    left = tuple(value for at, value in enumerate(args) if at not in renamed)
+    line = line or asked._before + Call(name, left, options).needing(placed, more)
     error.args = (f"{own(why)}: {line}{own(otherwise)}",)
 
 
@@ -124,11 +131,12 @@ def _begun(
         wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)
         why, _, more = text.partition(", such as ")
         needed = examples(asked, wrong, parameters, values) if wrong else {}
-        listed = values[wrong] if wrong else None
-        if wrong and type(listed) is list and listed and isinstance(listed[0], str):
-            needed = {wrong: repr(listed[0])}
-        if wrong and needed and type(values[wrong]) is tuple and "bounds" in parameters and "bounds" not in values:
-            needed |= {"bounds": "(lower, upper)"}
+        given = values[wrong] if wrong else None
+        if wrong and type(given) is list and given and isinstance(given[0], str):
+            needed = {wrong: repr(given[0])}
+        if wrong and needed and type(given) is tuple and "bounds" in parameters and values.get("bounds") is None:
+            needed = {wrong: ""} if getattr(asked, "_column", None) else needed
+            needed |= {"bounds": f"={wrong}"}
         return (why, tuple(needed.items()), f"; {more.partition('), ')[2]}") if needed else None
     return None
 
@@ -141,8 +149,8 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
     known, names = parameters[argument], getattr(asked, "_examples", None)
     numbers, words = ([], []) if names is None else names()
     taken = {form for value in values.values() if isinstance(value, str) for form in (value, value[1:-1])}
-    listed = [name for key in ("keys", "bins") if isinstance(values.get(key), Mapping) for name in values[key]]
-    free = [name for name in (*(listed or words), *numbers) if name not in taken] or numbers
+    by_name = [name for key in ("keys", "bins") if isinstance(values.get(key), Mapping) for name in values[key]]
+    free = [name for name in (*(by_name or words), *numbers) if name not in taken] or numbers
     of_numbers = {"bounds", "prices", "step"} & {*parameters}
     typed = [*values["bounds"]] if isinstance(values.get("bounds"), Mapping) else []
     pair = typed + [name for name in numbers if name not in typed][: max(0, 2 - len(typed))]
@@ -158,8 +166,8 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
     if argument == "candidates" and "domain" in parameters:
         return {argument: "[last_year, other_town]"}
     if argument in BY_NAME and (numbers or words):
-        if argument == "by" and len(listed) > 1:
-            return {argument: repr(listed)}
+        if argument == "by" and len(by_name) > 1:
+            return {argument: repr(by_name)}
         needs_numbers = (of_numbers or values.get("bins") is not None) and argument in ("column", "values")
         fits = numbers if needs_numbers or argument == "weight" else free
         return {argument: repr((fits or words or numbers)[0])}

@@ -31,6 +31,7 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
     "ascending": "the answer is sorted afterwards, for free: .sort_values()",
     "freq": "months are public bins of groupby()",
+    "unit max_rows neighbors": "the budget has it, df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
@@ -89,7 +90,14 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         pairs = pairs if "bounds" in names and "bounds" not in given else ""
         return f"{name}() takes columns as one list: {before}{name}([{', '.join(map(safe, args))}]{pairs})"
     moved: dict[str | int, str] = {}
-    ends = args[-2:] if len(args) in (2, len(placed) + 2) and any(one.name == "bounds" for one in free) else ()
+    of_levels = (
+        placed[-1:] == ["q"] and len(args) == len(placed) + 1 and type(args[-1]) in (int, float) and args[-1] > 1
+    )
+    ends = (
+        args[-2:]
+        if (len(args) in (2, len(placed) + 2) or of_levels) and any(one.name == "bounds" for one in free)
+        else ()
+    )
     if [*map(type, ends)] in ([int, int], [int, float], [float, int], [float, float]):
         moved = dict.fromkeys(range(len(args) - 2, len(args)), "bounds")
         first = len(args) == 2 and known[0].default is known[0].empty
@@ -144,6 +152,8 @@ def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str
 def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:
     """What a call takes instead of an argument that it does not know."""
     right = OTHER_NAMES.get(unknown, unknown)
+    if name == "compose" and unknown == "rho":
+        return "no rho=, which is Gaussian noise among the losses: compose([pandas_dp.accounting.Gaussian(0.1)], delta=1e-6)"
     if name == "extend":
         term = "delta" if right.startswith("delta") else "epsilon"
         return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"

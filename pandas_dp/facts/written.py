@@ -112,6 +112,9 @@ def rewritten(
     moved = [ast.keyword(n, ast.Tuple(v) if len(v) > 1 else v[0]) for n, v in named.items() if n and v]  # two: a pair
     placed = [value for i, value in enumerate(args) if i not in renamed]
     words = [ast.keyword(renamed.get(word.arg or "", word.arg), word.value) for word in call.keywords] + moved
+    for i in sorted(at for at in renamed if isinstance(at, int)):  # what should have stood there
+        if text := needs.pop(parameters[i], "") if i < len(parameters) else "":
+            placed.insert(i, ast.parse(text, mode="eval").body)
     for name, text in needs.items():
         typed = ast.parse(text, mode="eval").body if text else None
         at = parameters.index(name) if name in parameters[: len(placed)] else None

@@ -145,6 +145,12 @@ class PricedColumns:
         """A question about each of the columns, which share the price equally."""
         if name in FUNCTIONS:
             return partial(self._each, name)
+        if (
+            name in TOGETHER
+            and (missing := getattr(self._asked, "_missing", None))
+            and name not in dir(type(self._asked))
+        ):
+            raise AttributeError(missing(name, "", self._columns))
         if name in TOGETHER:
             return partial(getattr(self._asked, name), list(self._columns))
         if name.startswith("_"):
