@@ -16,12 +16,13 @@ from pandas_dp.errors import (
 )
 from pandas_dp.facts.call import QUESTION, Call
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
-from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten, with_delta
+from pandas_dp.facts.written import as_written, asked_frame, behind, corrected, is_expression, rewritten, with_delta
 
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
 # how checks end, and how they begin
 TOLD = re.compile(r"(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?", re.DOTALL)
 BEGUN = re.compile(r"((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)", re.DOTALL)
+FOUND = re.compile(r"(\['[^']*'\])?\.(size|count|sum|mean)\(")  # what groups of found keys answer
 Parameters = Mapping[str, inspect.Parameter]
 
 
@@ -41,11 +42,15 @@ def show_line(
 
     placed = tuple(parameters)
     values = dict(zip(placed, args, strict=False)) | given
+    tail = ""
+    if written and name == "groupby":  # which is no question yet
+        tail = behind(asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", ""))
     if error._priced is not None:
         text, delta = error._priced
         before = asked._before if asked._before.startswith("[") else f".{asked._before}"
         kept = f"{text.partition(')')[0]}){before}{Call(name, args, given).needing(placed, {})}"
         dear = (with_delta(written, delta) if written else None) or kept
+        dear += tail
         _replace(error, text, dear)
         error._priced = dear, delta  # for the call that was typed
     if error._slip is not None:
@@ -70,6 +75,8 @@ def show_line(
     bought = "values" not in parameters and not values.get("method") and getattr(asked, "_buys_bounds", True)
     if "bounds='private'" in otherwise and not bought:
         otherwise = ""
+    if tail and otherwise.startswith(", or discover") and not FOUND.match(tail):
+        otherwise = ""
     moved = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
     more = {needed: typed for needed, typed in needs if not typed.startswith("=") and (typed or needed not in moved)}
     by_place = placed[: len(args)]
@@ -82,7 +89,7 @@ def show_line(
     options |= {new: args[at] for at, new in renamed.items() if isinstance(at, int)}
     left = tuple(value for at, value in enumerate(args) if at not in renamed)
     line = line or asked._before + Call(name, left, options).needing(placed, more)
-    error.args = (f"{own(why)}: {line}{own(otherwise)}",)
+    error.args = (f"{own(why)}: {line}{tail}{own(otherwise)}",)
 
 
 def _replace(error: PandasDPError, text: str, line: str) -> None:

@@ -85,10 +85,13 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
         typed = "" if example or told.startswith("the new total") else typed
         return f"{name}() takes {told}{f': {typed}' if typed else ''}"
-    if len(args) > len(placed) and placed == ["columns"] and all(isinstance(column, str) for column in args):
-        pairs = f", bounds={{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
-        pairs = pairs if "bounds" in names and "bounds" not in given else ""
-        return f"{name}() takes columns as one list: {before}{name}([{', '.join(map(safe, args))}]{pairs})"
+    if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
+        pairs = f"{{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
+        needed = (
+            {"bounds": pairs} if "bounds" in names and "bounds" not in given else lacks({placed[0]: [*args]} | given)
+        )
+        needed = {placed[0]: f"[{', '.join(map(safe, args))}]"} | needed
+        return f"{name}() takes columns as one list: {line(needed, dict.fromkeys(range(len(args)), ''))}"
     moved: dict[str | int, str] = {}
     of_levels = (
         placed[-1:] == ["q"] and len(args) == len(placed) + 1 and type(args[-1]) in (int, float) and args[-1] > 1

@@ -7,7 +7,7 @@ import linecache
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
 from types import FrameType
@@ -17,6 +17,8 @@ from pandas_dp.facts.call import QUESTION
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 DEEPEST = 100
+BOUNDED = ("sum", "mean", "var", "std", "median", "quantile")  # questions about groups
+LONGEST_FILE = 1_000_000  # characters of a longer one are not read
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
 
 
@@ -62,6 +64,56 @@ def _parsed(caller: FrameType) -> ast.expr | None:
         found = ast.parse(f"({b''.join(text).decode()})", mode="eval").body
         return found if _shallow(found) else None
     return None
+
+
+def behind(columns: Iterable[str], lacks: Callable[[str], str]) -> str:
+    """What stands behind the call that was made, in the chain that it begins, such as ``['cost'].mean()``.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        Which are selected in brackets where they stood behind a point.
+    lacks : callable
+        How the bounds of a column are typed that a question about it lacks; no text where it lacks none.
+    """
+    caller = _caller()
+    if caller is None:
+        return ""
+    place = next(islice(caller.f_code.co_positions(), caller.f_lasti // 2, None), None)
+    text = "".join(linecache.getlines(caller.f_code.co_filename, caller.f_globals))
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = ast.parse(text) if len(text) < LONGEST_FILE else ast.parse("")
+        above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        calls = (node for node in above if isinstance(node, ast.Call))
+        first = next(
+            (one for one in calls if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
+        )
+        last: Any = first
+        while (
+            isinstance(above.get(last), ast.Call | ast.Attribute | ast.Subscript) and last in vars(above[last]).values()
+        ):
+            last = above[last]
+            inner = getattr(last, "value", None)
+            if isinstance(inner, ast.Attribute) and inner.attr in {*columns}:
+                last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
+            if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in BOUNDED:
+                _bound(last, last.func, lacks)
+        return "" if first is None else _typed(last).removeprefix(_typed(first))
+    return ""
+
+
+def _bound(call: ast.Call, func: ast.Attribute, lacks: Callable[[str], str]) -> None:
+    """Give a question about groups the bounds that it lacks."""
+    named_first = call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+    of = call.args[0] if named_first else func.value.slice if isinstance(func.value, ast.Subscript) else None
+    named = [
+        one.value for one in getattr(of, "elts", [of]) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
+    pairs = {name: pair for name in named if (pair := lacks(name))}
+    if pairs and not any(word.arg == "bounds" for word in call.keywords):
+        several = f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"
+        text = several if isinstance(of, ast.List) else next(iter(pairs.values()))
+        call.keywords.append(ast.keyword("bounds", ast.parse(text, mode="eval").body))
 
 
 def _shallow(node: ast.AST) -> bool:
@@ -112,9 +164,8 @@ def rewritten(
     moved = [ast.keyword(n, ast.Tuple(v) if len(v) > 1 else v[0]) for n, v in named.items() if n and v]  # two: a pair
     placed = [value for i, value in enumerate(args) if i not in renamed]
     words = [ast.keyword(renamed.get(word.arg or "", word.arg), word.value) for word in call.keywords] + moved
-    for i in sorted(at for at in renamed if isinstance(at, int)):  # what should have stood there
-        if text := needs.pop(parameters[i], "") if i < len(parameters) else "":
-            placed.insert(i, ast.parse(text, mode="eval").body)
+    if 0 in renamed and (text := needs.pop(parameters[0], "")):  # what should have stood there
+        placed.insert(0, ast.parse(text, mode="eval").body)
     for name, text in needs.items():
         typed = ast.parse(text, mode="eval").body if text else None
         at = parameters.index(name) if name in parameters[: len(placed)] else None

@@ -378,11 +378,10 @@ class GroupStatistics:
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column
         if named is None:
-            call, parameters = self._call
-            column = (self._examples()[0] or ["cost"])[0]
-            values = {"column": column, **dict(zip(parameters, call.args, strict=False)), **call.options}
-            line = f".{self._groups}[{column!r}].{call.needing(parameters, self._lacks(parameters, values))}"
-            raise ArgumentTypeError(f"{name}() needs a column: {line}")
+            column = repr((self._examples()[0] or ["cost"])[0])
+            raise Line(f".{self._groups}[{column}].{name}(...)", (("column", column),)).refuse(
+                f"{name}() needs a column"
+            )
         return named
 
     def _ask(self, aggregate: Aggregate, column: str | None, notes: tuple[str, ...] = (), **resolved: Any) -> Any:

@@ -39,12 +39,28 @@ def lacking(frame: PreparedFrame, parameters: Iterable[str], values: Mapping[str
             listed = {name for of in typed.values() for name in of}
             parts = needed_parts(frame, {column: frame._kind(column) for column in (rows, columns)}, listed)
             found |= {name: text for name, text in parts if text}
+        by = values.get("by")
+        if isinstance(by, list):
+            parts = needed_parts(frame, {column: frame._kind(column) for column in by}, ())
+            found |= {name: text for name, text in parts if text and values.get("keys") is values.get("bins") is None}
+        if values.get("keys") is not None and {"x", "y", "bounds"} <= takes:
+            found |= _pairs(frame, values)
         value = _named(frame, values.get("values"))
         if value and values.get("bounds") is None and values.get("aggfunc") != "count":
             found |= (
                 {"bounds": PAIR} if frame._kind(value).name != "bool" and frame._facts(value).bounds is None else {}
             )
     return found
+
+
+def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:
+    """Bounds of the columns of numbers in a regression that have none."""
+    explaining, bounds = values.get("x"), values.get("bounds")
+    typed = {*bounds} if isinstance(bounds, Mapping) else set()
+    columns = [values.get("y"), *(explaining if isinstance(explaining, list) else [explaining])]
+    numbers = [name for name in columns if name in frame._empty() and frame._kind(name).name == "number"]
+    pairs = [f"{name!r}: {PAIR}" for name in numbers if name not in typed and frame._facts(name).bounds is None]
+    return {"bounds": f"{{{', '.join(pairs)}}}"} if pairs else {}
 
 
 def _named(frame: PreparedFrame, typed: Any) -> str | None:

@@ -103,7 +103,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             if name.startswith("_"):
                 raise AttributeError(name)
             column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
-            raise AttributeError(column or missing_question(type(self), name, "'column', "))
+            kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items()}
+            day = next((of for of, kind in kinds.items() if kind is not None and kind.name == "datetime"), "visit")
+            raise AttributeError(
+                column or missing_question(type(self), name, "'column', ").replace("'visit'", repr(day))
+            )
 
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""

@@ -24,6 +24,10 @@ _HINTS = {
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest T transpose "
     "to_clipboard to_csv to_dict to_excel to_feather to_hdf to_html to_iceberg to_json to_latex to_markdown to_orc to_parquet "
     "to_pickle to_records to_sql to_stata to_string to_xarray to_xml style info memory_usage copy items squeeze equals": _ROWS,
+    "clip": "bounds clip the values of a question: `.mean({column}bounds=(lower, upper))`",
+    "corr cov": (
+        "it is of two columns: `df.dp(epsilon=1).corr(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
+    ),
     "shape": "`.count()` counts the rows, len(df.columns) the columns",
     "sort_values sort_index": "no answer depends on the order of rows, so leave it out; sort the answer instead",
     "drop_duplicates duplicated": "it compares rows with each other: drop duplicates before df.dp.protect(...)",

@@ -51,7 +51,7 @@ def test_the_line_that_is_named_works():
         (
             lambda d: d.dp(1).groupby("sex", keys=["f", "m"]).mean(bounds=(0, 9)),
             ArgumentTypeError,
-            r"\.groupby\('sex', keys=\['f', 'm'\]\)\['age'\]\.mean\(bounds=\(0, 100\)\)$",
+            r"\.groupby\('sex', keys=\['f', 'm'\]\)\.mean\(bounds=\(0, 9\), column='age'\)$",
         ),
     ],
 )
