@@ -38,7 +38,7 @@ def show_line(
     frame = (asked_frame(written) if written else None) or "df"
 
     def own(text: str) -> str:
-        return re.sub(r"\bdf\b", frame, text) if frame.isidentifier() else text
+        return re.sub(r"\bdf(?=\.|\[| =)", frame, text) if frame.isidentifier() else text
 
     placed = tuple(parameters)
     values = dict(zip(placed, args, strict=False)) | given
