@@ -44,7 +44,9 @@ def show_line(
     values = dict(zip(placed, args, strict=False)) | given
     tail = ""
     if written and name == "groupby":  # which is no question yet
-        tail = behind(asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", ""))
+        tail = behind(
+            written, asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", "")
+        )
     if error._priced is not None:
         text, delta = error._priced
         before = asked._before if asked._before.startswith("[") else f".{asked._before}"

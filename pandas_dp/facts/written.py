@@ -66,11 +66,13 @@ def _parsed(caller: FrameType) -> ast.expr | None:
     return None
 
 
-def behind(columns: Iterable[str], lacks: Callable[[str], str]) -> str:
+def behind(call: ast.Call, columns: Iterable[str], lacks: Callable[[str], str]) -> str:
     """What stands behind the call that was made, in the chain that it begins, such as ``['cost'].mean()``.
 
     Parameters
     ----------
+    call : ast.Call
+        As `as_written` found it.
     columns : iterable of str
         Which are selected in brackets where they stood behind a point.
     lacks : callable
@@ -96,23 +98,39 @@ def behind(columns: Iterable[str], lacks: Callable[[str], str]) -> str:
             inner = getattr(last, "value", None)
             if isinstance(inner, ast.Attribute) and inner.attr in {*columns}:
                 last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
-            if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in BOUNDED:
+            if (
+                isinstance(last, ast.Call)
+                and isinstance(last.func, ast.Attribute)
+                and last.func.attr in (*BOUNDED, "agg")
+            ):
                 _bound(last, last.func, lacks)
-        return "" if first is None else _typed(last).removeprefix(_typed(first))
+        return "" if first is None or ast.dump(first) != ast.dump(call) else _typed(last).removeprefix(_typed(first))
     return ""
 
 
 def _bound(call: ast.Call, func: ast.Attribute, lacks: Callable[[str], str]) -> None:
     """Give a question about groups the bounds that it lacks."""
-    named_first = call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
-    of = call.args[0] if named_first else func.value.slice if isinstance(func.value, ast.Subscript) else None
-    named = [
-        one.value for one in getattr(of, "elts", [of]) if isinstance(one, ast.Constant) and isinstance(one.value, str)
-    ]
+    selected = func.value.slice if isinstance(func.value, ast.Subscript) else ast.Constant(None)
+    asked: list[tuple[ast.expr | None, ast.expr]] = []
+    if func.attr == "agg":
+        of = call.args[0] if call.args else None
+        asked = [*zip(of.keys, of.values, strict=True)] if isinstance(of, ast.Dict) else []
+        asked += [
+            (word.value.elts[0], word.value)
+            for word in call.keywords
+            if isinstance(word.value, ast.Tuple) and word.value.elts
+        ]
+        asked = [pair for pair in asked if any(f"'{name}'" in ast.unparse(pair[1]) for name in BOUNDED)]
+    elif call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str):
+        asked = [(call.args[0], func)]
+    else:
+        asked = [(one, func) for one in getattr(selected, "elts", [selected])]
+    named = [one.value for one, _ in asked if isinstance(one, ast.Constant) and isinstance(one.value, str)]
     pairs = {name: pair for name in named if (pair := lacks(name))}
     if pairs and not any(word.arg == "bounds" for word in call.keywords):
         several = f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"
-        text = several if isinstance(of, ast.List) else next(iter(pairs.values()))
+        alone = func.attr != "agg" and not isinstance(selected, ast.List)
+        text = next(iter(pairs.values())) if alone else several
         call.keywords.append(ast.keyword("bounds", ast.parse(text, mode="eval").body))
 
 

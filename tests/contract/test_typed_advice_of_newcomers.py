@@ -134,6 +134,12 @@ ONE = {  # refusal, and what is typed then
     f"{PRICE}.groupby('ward').cost.quantile(0.9)": f"{WARDS}['cost'].quantile(0.9, bounds=(0, 500))",
     f"{PRICE}.groupby('ward')[['cost', 'age']].mean()": "[['cost', 'age']].mean(bounds={'cost': (0, 500), 'age': (0, 500)})",
     f"{PRICE}.groupby('ward').mean('cost').round()": f"{WARDS}.mean('cost', bounds=(0, 500)).round()",
+    f"{PRICE}.groupby('ward').agg({{'cost': 'mean', 'age': ['count']}})": (
+        f"{WARDS}.agg({{'cost': 'mean', 'age': ['count']}}, bounds={{'cost': (0, 500)}})"
+    ),
+    f"{PRICE}.groupby('ward').agg(typical=('cost', 'median'))": (
+        f"{WARDS}.agg(typical=('cost', 'median'), bounds={{'cost': (0, 500)}})"
+    ),
     f"{PRICE}.groupby('ward', 'age').size()": "groupby(['ward', 'age'], keys={'ward': ['A', 'B']}, bins={'age': ",
     f"{WARDS}.corr()": """.query("ward == 'A'").corr(['age', 'cost'], bounds={'age': (0, 500), 'cost': (0, 500)})""",
     f"{WARDS}[['cost', 'age']].cov()": """.query("ward == 'A'").cov(['cost', 'age'], bounds=""",
