@@ -110,4 +110,10 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(LATER[name]), name)
     if name == "split":
         raise AttributeError("pandas_dp.split(1, queries) is now pandas_dp.plan(queries, frame=df, epsilon=1)")
-    raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}")
+    from pandas_dp.errors import did_you_mean  # only for mistakes
+
+    within = () if name.startswith("_") else ("accounting", "audit", "datasets", "local", "teaching")
+    for room in within:
+        if name in import_module(f"pandas_dp.{room}").__all__:
+            raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}: it is pandas_dp.{room}.{name}")
+    raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}{did_you_mean(name, __all__)}")

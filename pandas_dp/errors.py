@@ -20,11 +20,12 @@ _SAME = {  # other words for a question, which differ from it by more than a sli
     "report": "to_html html certificate save export",
     "releases": "history log queries questions",
     "left": "remaining",
+    "value": "result answer number estimate",
 }
 SAME = {other: name for name, others in _SAME.items() for other in others.split()}
 
 
-def closest(name: object, known: Iterable[object]) -> str:
+def closest(name: object, known: Iterable[object], cutoff: float = 0.6) -> str:
     """The closest of the public names to an unknown one; an empty text where none is close."""
     from difflib import get_close_matches  # only for mistakes: importing the package shall cost little
 
@@ -32,12 +33,12 @@ def closest(name: object, known: Iterable[object]) -> str:
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return ""
     same = SAME.get(name.lower(), "")
-    return same if same in names else next(iter(get_close_matches(name, names, n=1)), "")
+    return same if same in names else next(iter(get_close_matches(name, names, n=1, cutoff=cutoff)), "")
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> str:
+def did_you_mean(name: object, known: Iterable[object], cutoff: float = 0.6) -> str:
     """Return the end of a message about an unknown name: the closest of the public ones, if one is close."""
-    close = closest(name, known)
+    close = closest(name, known, cutoff)
     return f"; did you mean {close!r}?" if close else ""
 
 

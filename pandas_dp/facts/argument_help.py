@@ -14,8 +14,9 @@ from types import FunctionType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
-from pandas_dp.facts.advice import misfit, show_line
+from pandas_dp.facts.advice import show_line
 from pandas_dp.facts.call import Call
+from pandas_dp.facts.misfits import misfit
 from pandas_dp.facts.public_only import check_all_typed, comparable, refuse_private
 
 P = ParamSpec("P")

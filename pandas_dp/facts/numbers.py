@@ -162,7 +162,9 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
     exact = tuple(round(exact_number(level, "q"), 6) for level in levels)
     if any(not 0 <= level <= 1 for level in exact):
-        raise ArgumentValueError("q must lie between 0 and 1, such as q=0.9")
+        shares = tuple(level / 100 for level in exact) if 0 <= min(exact) <= max(exact) <= 100 else (Fraction(9, 10),)
+        typed = levels_typed(shares, len(shares) == 1)  # of percentiles
+        raise ArgumentValueError(f"q must lie between 0 and 1, such as q={typed}")
     if len(set(exact)) != len(exact):
         raise ArgumentValueError("q must hold each level once, after rounding to six decimals")
     return exact, scalar

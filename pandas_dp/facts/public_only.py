@@ -43,7 +43,7 @@ EXAMPLES = {  # how arguments are typed
     "max": "5",
     "threshold": "1000",
     "max_weight": "10",
-    "sensitivity": "1",
+    "sensitivity": "largest_change",  # a promise, which only its maker can give a number for
 }
 
 OR_ASK = {  # the answers that are public
@@ -124,18 +124,31 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
     ArgumentValueError
         It names the argument and says nothing of its content.
     """
-    for name, value in arguments:
+    given = dict(arguments)
+    for name, value in given.items():
         if is_private(value):
             if name in COLUMNS:
-                raise ArgumentValueError(
-                    f"{call}: a column is given by its name, {name}='ward'; months are bins of a column of dates, "
-                    "groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M'))"
-                )
+                raise _column_by_name(call, name, given)
             line = f"{name}={EXAMPLES.get(name, '...')}"
             raise ArgumentValueError(
                 f"{call}: {name} must be public, and a table or column that is protected, or was made from one, is not: type "
                 f"what a codebook or common knowledge says, {line}{OR_ASK.get(name, '')}"
             )
+
+
+def _column_by_name(call: str, name: str, given: Mapping[str, Any]) -> ArgumentValueError:
+    """What is said of a column that was given itself, and the names of all that were."""
+    named = {
+        other: value.name
+        for other, value in given.items()
+        if other in COLUMNS and isinstance(value, pd.Series) and isinstance(value.name, str)
+    }
+    why, first = f"{call}: a column is given by its name", named.get(name, "ward")
+    otherwise = f"; months are bins of a column of dates, groupby({named.get(name, 'visit')!r}, bins={PERIODS})"
+    error = ArgumentValueError(f"{why}, {name}={first!r}{otherwise}")
+    if name in named:
+        error._needs = why, tuple((other, repr(column)) for other, column in named.items()), otherwise
+    return error
 
 
 UNORDERED = (Set, MappingView)

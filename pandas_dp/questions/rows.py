@@ -102,7 +102,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             if name.startswith("_"):
                 raise AttributeError(name)
             column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
-            raise AttributeError(column or missing_question(type(self), name, "'column', "))
+            kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items()}
+            day = next((of for of, kind in kinds.items() if kind is not None and kind.name == "datetime"), "visit")
+            raise AttributeError(
+                column or missing_question(type(self), name, "'column', ").replace("'visit'", repr(day))
+            )
 
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""
@@ -146,9 +150,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """What a call needs beside what was refused; see `lacking`."""
         return lacking(self, parameters, values)
 
-    def _bounds_line(self, call: str, columns: Iterable[Any], given: Mapping[str, Any]) -> Line:
-        """What to type of several columns of which some have no bounds: those, and the pairs that were typed."""
-        known = self._empty()
+    def _bounds_line(self, call: str, columns: Iterable[Any], given: Any) -> Line:
+        """What to type of several columns of which some have no bounds: those, and the pairs, or the one, that were typed."""
+        known, columns = self._empty(), [name for name in columns if isinstance(name, str)]
+        given = given if isinstance(given, Mapping) else dict.fromkeys(columns, given)
         lacking = [
             name for name in columns if given.get(name) is None and name in known and self._facts(name).bounds is None
         ]
@@ -288,6 +293,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     ) -> tuple[Keys, Labels]:
         """Public keys of a column; see `checks.keys`."""
         kind = self._kind(column)
+        if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
+            raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
         parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
         if kind.name == "number" and self._unit(column) is None:
             unrounded(parts, self._empty()[column].dtype)

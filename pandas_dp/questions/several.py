@@ -200,7 +200,7 @@ class SeveralQuestions(PreparedFrame):
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
             raise ArgumentTypeError("columns must be a name or a list of names")
         if bounds is not None and not isinstance(bounds, Mapping):
-            line = self._bounds_line("describe", columns, {})
+            line = self._bounds_line("describe", columns, bounds)
             raise line.refuse("bounds of several columns must be a dict with a pair for each")
         names, given = tuple(columns), {} if bounds is None else dict(bounds)
         if not all(isinstance(name, str) for name in names):
@@ -259,7 +259,7 @@ def composed(
         raise ArgumentTypeError("several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)")
     if bounds is not None and not isinstance(bounds, Mapping):
         asked_of = [cell.column for cell in wanted if cell.function in BOUNDED]
-        line = frame._bounds_line("agg", list(dict.fromkeys(asked_of)), {})
+        line = frame._bounds_line("agg", list(dict.fromkeys(asked_of)), bounds)
         raise line.refuse("bounds must be a dict with a pair for each column")
     given = {} if bounds is None else dict(bounds)
     unasked = [column for column in given if column not in {cell.column for cell in wanted if cell.function in BOUNDED}]

@@ -233,9 +233,9 @@ def _public_rows(
         return None
     if unit.add_remove or unit.column is not None:
         hidden = "neighbors='add_remove' hides" if unit.add_remove else f"unit={unit.column!r} does not require"
+        whole = ", or where each row is a unit df.dp.protect(epsilon=3, neighbors='replace_one', rows=True)"
         raise ArgumentValueError(
-            f"rows= says that the number of rows is public, which {hidden}: leave it out, or where each row is a unit "
-            "df.dp.protect(epsilon=3, neighbors='replace_one', rows=True)"
+            f"rows= says that the number of rows is public, which {hidden}: leave it out{whole * (unit.column is None)}"
         )
     if rows is True and mark_of(frame) is not None and not frames.was_source(frame):
         raise ArgumentValueError(

@@ -194,6 +194,9 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
         how = " with these options; it may need encoding='latin-1', sep=';' or another dtype=" * (reader is pd.read_csv)
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else how
         refused = f"path: {path!r} cannot be read{why}. pandas.{called}(...) says more, and may quote cells: {line}"
+        end = os.path.splitext(path)[1] if isinstance(path, str) else ""
+        if end in (".csv", ".parquet", ".feather") and called != f"read_{end[1:]}":
+            refused = f"path: {path!r} is no file of {called}(): pandas_dp.read_{end[1:]}({path!r})"
     if refused:  # outside of the handler, so that the error carries nothing of Arrow's
         raise ArgumentValueError(refused)
     if not isinstance(frame, pd.DataFrame):

@@ -121,7 +121,7 @@ def test_refused_before_anything_is_charged(arguments, error, text):
 def test_a_mean_says_that_it_needs_a_price():
     frame = FRAME.copy()
     session = frame.dp.protect(epsilon=1, name="accuracy of a mean")
-    with pytest.raises(ArgumentTypeError, match=r"df\.dp\(epsilon=0\.5\)"):
+    with pytest.raises(ArgumentTypeError, match=r"(df|frame)\.dp\(epsilon=0\.5\)"):
         frame.dp(within=5).mean("cost", bounds=(0, 100))
     with pytest.raises(ArgumentTypeError, match=r"pd\.Timedelta"):
         frame.dp(within=5).sum("wait", bounds=(pd.Timedelta(0), pd.Timedelta("1h")))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp.facts import checks
+from pandas_dp.facts import binning
 from pandas_dp.facts.kinds import Kind
 
 
@@ -26,11 +26,11 @@ def test_floats_are_what_they_are_one_by_one(edges):
     exact = [Kind("number").number(edge, "bins") for edge in edges]
     whole = all(edge.denominator == 1 and abs(edge) < 2**63 for edge in exact)
     for given in (edges, np.array(edges), pd.Index(edges)):
-        found, _ = checks.bins(given, False, False, Kind("number"), "histogram", "x")
+        found, _ = binning.bins(given, False, False, Kind("number"), "histogram", "x")
         assert [*map(repr, found.edges)] == [repr(int(edge) if whole else float(edge)) for edge in exact]
 
 
 def test_floats_are_not_looked_at_one_by_one(monkeypatch):
     """A million of them take a quarter of a second that way."""
-    monkeypatch.setattr(checks, "all", lambda values: pytest.fail("one by one"), raising=False)
-    checks.bins(np.arange(1000) / 8, False, False, Kind("number"), "histogram", "x")
+    monkeypatch.setattr(binning, "all", lambda values: pytest.fail("one by one"), raising=False)
+    binning.bins(np.arange(1000) / 8, False, False, Kind("number"), "histogram", "x")

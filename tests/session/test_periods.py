@@ -107,7 +107,9 @@ def test_every_question_says_which_periods_count():
         lambda: frame.dp.preview(epsilon=0.5).count(),
         lambda: frame.dp(epsilon=0.5).oracle("pmw", domain={"cost": [0, 30, 60]}),
     ):
-        with pytest.raises(ArgumentValueError, match=r"per day: say which days count: df.dp.period\('2026-11-28'\)"):
+        with pytest.raises(
+            ArgumentValueError, match=r"per day: say which days count: (df|frame)\.dp\.period\('2026-11-28'\)"
+        ):
             ask()
     with pytest.raises(ArgumentValueError, match="no day is left"):
         count(frame.dp.period(MON), TUE)
