@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts.advice import misfit, show_line
 from pandas_dp.facts.call import Call
-from pandas_dp.facts.public_only import check_all_typed, comparable, refuse_private
+from pandas_dp.facts.public_only import QUICK, check_all_typed, comparable, refuse_private
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,7 +24,6 @@ PLAIN = {  # what annotations say of an argument that is text or a number
     "float": ("a number", "0.5"),
     "bool": ("True or False", "True"),
 }
-AT_ONCE = {str, int, float, bool, type(None)}  # of which nobody needs to ask whether they can be compared
 
 
 class Line(NamedTuple):
@@ -164,7 +163,7 @@ def _at_the_door(
     """
 
     def checked(name: str, value: Any) -> Any:
-        if type(value) in AT_ONCE or name not in plain:
+        if type(value) in QUICK or name not in plain:
             return value
         if not comparable(value):
             raise ArgumentTypeError(f"{plain[name].partition(': ')[0]}: {line}" if line else plain[name])
