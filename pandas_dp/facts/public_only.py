@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from types import EllipsisType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -237,8 +237,9 @@ def _lists(kind: type) -> bool:
 PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
 
 
-def plain_entries(edges: Iterable[Any]) -> tuple[Any, ...]:
-    """Edges one by one; those of an array as Python's numbers where these are the very same."""
+def plain_entries(edges: Iterable[Any]) -> Any:
+    """Edges as a list, or all at once where they are an array of plain numbers."""
     edges = entries(edges, "bins")
-    plain = isinstance(edges, np.ndarray | pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES
-    return tuple(cast(Any, edges).tolist() if plain else edges)
+    edges = edges.to_numpy() if isinstance(edges, pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES else edges
+    plain = type(edges) is np.ndarray and edges.ndim == 1 and str(edges.dtype) in PLAIN_DTYPES
+    return edges if plain else tuple(edges)
