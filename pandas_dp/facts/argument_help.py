@@ -91,12 +91,13 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
     names = tuple(name for name, other in parameters.items() if other.kind is not other.KEYWORD_ONLY)
     plain = {name: example for name, other in parameters.items() if (example := _plain(other)) is not None}
     own = dict(list(parameters.items())[1:])  # without self
+    first = int("self" in parameters)
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if typed:
-                given = (*zip(names, args, strict=False), *kwargs.items())
+                given = (*zip(names[first:], args[first:], strict=False), *kwargs.items())
                 check_all_typed("df.dp" if method.__name__ == "__call__" else method.__name__, given)
                 if public:
                     refuse_private(method.__name__, given)
