@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@cache
 def _questions() -> type[PricedFrame]:
     """The questions there are, loaded with the first price: importing the package shall cost little."""
     from pandas_dp.questions.frame import PricedFrame

@@ -58,10 +58,10 @@ def bins(
     given = plain_entries(edges)
     if len(given) < 2:
         raise line.refuse("bins needs at least two edges", ArgumentValueError)
-    raw = _raw_edges(given, kind)
-    rising = np.array(raw)  # int64 or float64: there may be millions
+    rising = np.asarray(_raw_edges(given, kind))  # of integers or float64: there may be millions
     if not (rising[:-1] < rising[1:]).all():
         raise line.refuse("bins must rise from edge to edge", ArgumentValueError)
+    raw = tuple(rising.tolist())
     make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
     return make(column, raw, isinstance(raw[0], int), other, null, kind)
 
@@ -97,17 +97,18 @@ def edges_of(bins: Any) -> Any:
     return bins.left.append(bins.right[-1:]) if (bins.left[1:] == bins.right[:-1]).all() else bins
 
 
-def _raw_edges(given: tuple[Any, ...], kind: Kind) -> tuple[int | float, ...]:
+def _raw_edges(given: Any, kind: Kind) -> Any:
     """Edges in the raw unit of the column: all int where all are whole, else all float."""
-    types = set(map(type, given)) if kind.name == "number" else set()
-    if types == {int} and -(2**63) < min(given) <= max(given) < 2**63:
-        return given
-    # there may be millions, and a fraction of each takes ten times as long; NaN is in no range
-    if types == {float}:
-        floats = np.array(given) + 0.0  # no -0.0
-        if (np.abs(floats) < 2**53).all():
-            return tuple((floats.astype(np.int64) if (floats % 1 == 0).all() else floats).tolist())
-    if types and types <= {int, float} and all(-(2**53) < edge < 2**53 for edge in given):
+    types = set() if isinstance(given, np.ndarray) else set(map(type, given))
+    if kind.name == "number" and (not types or types in ({int}, {float})):
+        # there may be millions, and a fraction of each takes ten times as long; NaN is in no range
+        numbers = np.asarray(given)
+        if numbers.dtype.kind in "iu" and -(2**63) < numbers.min() <= numbers.max() < 2**63:
+            return numbers
+        if numbers.dtype.kind == "f" and (np.abs(numbers) < 2**53).all():
+            return numbers.astype(np.int64) if (numbers % 1 == 0).all() else numbers + 0.0  # no -0.0
+    given = given.tolist() if isinstance(given, np.ndarray) else given
+    if kind.name == "number" and types == {int, float} and all(-(2**53) < edge < 2**53 for edge in given):
         whole = all(edge % 1 == 0 for edge in given)
         return tuple(map(int, given)) if whole else tuple(edge + 0.0 for edge in given)
     exact = [kind.number(edge, "bins") for edge in given]

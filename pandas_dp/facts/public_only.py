@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from types import EllipsisType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 DEEPEST = 10  # lists within lists, such as one that holds itself
 ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of what pandas makes of one
+QUICK = {str, int, float, bool, type(None)}  # types of most arguments and entries, which need no second look
 Array = pd.Series | pd.Index | np.ndarray | ExtensionArray
 Held = pd.DataFrame | Array
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
@@ -58,11 +59,18 @@ def mark_of(frame: pd.DataFrame | pd.Series[Any]) -> str | None:
     return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
 
 
+def quick(value: Any) -> bool:
+    """Whether a value is one of Python's own plain ones, or a list of them."""
+    return type(value) in QUICK or (type(value) in (list, tuple) and QUICK.issuperset(map(type, value)))
+
+
 def is_private(value: Any, depth: int = 0) -> bool:
     """Whether an argument is, or lists, a protected table or column, or one that carries the mark of such a table.
 
     Lists, arrays, indexes and numbers carry no mark and are not recognised.
     """
+    if quick(value):
+        return False
     if isinstance(value, pd.DataFrame | pd.Series):
         return mark_of(value) is not None
     if isinstance(value, Mapping):
@@ -213,6 +221,8 @@ def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
 
 def _scalar(value: Any, depth: int = 0) -> Any:
     """A scalar of NumPy or Arrow, or a set: the value itself or one in it; None for none, and so deep that no call takes it."""
+    if quick(value):
+        return None
     if isinstance(value, np.generic | pa.Scalar | EllipsisType):
         return value
     if isinstance(value, UNORDERED):
@@ -240,8 +250,9 @@ def _lists(kind: type) -> bool:
 PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
 
 
-def plain_entries(edges: Iterable[Any]) -> tuple[Any, ...]:
-    """Edges one by one; those of an array as Python's numbers where these are the very same."""
+def plain_entries(edges: Iterable[Any]) -> Any:
+    """Edges as a list, or all at once where they are an array of plain numbers."""
     edges = entries(edges, "bins")
-    plain = isinstance(edges, np.ndarray | pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES
-    return tuple(cast(Any, edges).tolist() if plain else edges)
+    edges = edges.to_numpy() if isinstance(edges, pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES else edges
+    plain = type(edges) is np.ndarray and edges.ndim == 1 and str(edges.dtype) in PLAIN_DTYPES
+    return edges if plain else tuple(edges)

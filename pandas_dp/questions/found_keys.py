@@ -27,8 +27,10 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
     ArgumentTypeError
         The price has no delta, or there is more to list than keys.
     """
+    if keys is not None:
+        return False
     kind = frame._kind(column)
-    if keys is not None or kind.name == "bool" or frame._facts(column).keys is not None:
+    if kind.name == "bool" or frame._facts(column).keys is not None:
         return False
     if not frame._price.delta and call == "groupby" and kind.name == "datetime" and not (other or null):
         line = Line(f"groupby({column!r}, bins={PERIODS})", (("bins", PERIODS),), "; keys=[...] are single days")

@@ -192,8 +192,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _kind(self, column: str) -> Kind:
         dtype = self._dtype(column)
-        counted = f"; .count({column!r}) counts its values, .filter(lambda d: d[{column!r}].notna()) keeps their rows"
-        with told(behind=counted if isinstance(dtype, pd.ArrowDtype) else ""):
+        if not isinstance(dtype, pd.ArrowDtype):
+            return kind_of(dtype)
+        with told(
+            behind=f"; .count({column!r}) counts its values, .filter(lambda d: d[{column!r}].notna()) keeps their rows"
+        ):
             return kind_of(dtype)
 
     def _dtype(self, column: str) -> Any:
@@ -231,7 +234,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _unit(self, column: str) -> Fraction | None:
         """What all values of a column are multiples of, where the schema names its dtype or it has one with missing values."""
         said = None if any(column in step.touches for step in self._steps) else self._facts(column).dtype
-        return unit_of(self._empty()[column].dtype) if said is None else unit_said(said)
+        return unit_of(self._dtype(column)) if said is None else unit_said(said)
 
     def _check_kept(self, table: Table) -> None:
         """Refuse what was made for columns of other kinds, before the frame was changed and protected anew."""
@@ -297,7 +300,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
         parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
         if kind.name == "number" and self._unit(column) is None:
-            unrounded(parts, self._empty()[column].dtype)
+            unrounded(parts, self._dtype(column))
         return parts, labels
 
     def _text(self, **resolved: Any) -> str:

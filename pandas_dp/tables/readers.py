@@ -16,8 +16,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import pandas as pd
 import pyarrow as pa
@@ -306,7 +304,11 @@ def _local(path: Any) -> Any:
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         return path
-    return url2pathname(urlsplit(name).path) if name.split(":")[0].lower() in LOCAL else os.path.expanduser(name)
+    if name.split(":")[0].lower() not in LOCAL:
+        return os.path.expanduser(name)
+    from urllib import parse, request  # and all that speaks to servers: importing the package shall cost little
+
+    return request.url2pathname(parse.urlsplit(name).path)
 
 
 def _files(path: Any) -> list[str]:
