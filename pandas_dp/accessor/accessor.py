@@ -299,7 +299,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for free.
             True speaks of the rows that an object has when it is first protected.
         reason : str, optional
-            Why a frame made from a table of an open budget may have its own budget. It is recorded, and on the certificate.
+            Why a frame made from a table of an open budget may have its own budget, or why a ledger file or a budget in it is new
+            beside one of a similar name. It is recorded, and on the certificate.
         rho : number, optional
             Instead of epsilon: the total in zero-concentrated differential privacy (zCDP), as a census states it. With
             delta=1e-10 unless another one is given; the session says which epsilon that is.

@@ -134,6 +134,17 @@ def _held(path: str) -> list[tuple[str, int]]:
     return []
 
 
+def budgets_in(path: str) -> list[str]:
+    """Names of the budgets of a ledger file as it lies there; none where it is no ledger. Locks and changes nothing.
+
+    Must not run while this process has the file open: closing a second handle drops SQLite's locks.
+    """
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(_as_it_lies(path)) as connection:
+        if connection.execute("PRAGMA application_id").fetchone() == (records.APPLICATION_ID,):
+            return [name for (name,) in connection.execute("SELECT name FROM budgets ORDER BY id")]
+    return []
+
+
 def _as_it_lies(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{Path(path).as_uri()}?mode=ro&immutable=1", uri=True)
 
