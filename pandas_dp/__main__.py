@@ -6,6 +6,7 @@ import argparse
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
@@ -57,18 +58,24 @@ class Parser(argparse.ArgumentParser):
 
     WORDS: ClassVar = {"query": {"FILE": query.FILE, "QUESTION": "count()"}, "run": {"PLAN": "plan.toml"}}
 
+    _typed: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
         """Hand such words to `main`, and on to the command, which asks nothing; anything else is told as ever."""
         known, names = self.WORDS.get(self.prog.split()[-1], {}), message.partition("are required: ")[2].split(", ")
         if words := [word for name, word in known.items() if name in names]:
             raise LackingError(words)
-        if slip := re.search("(?:unrecognized arguments: |invalid choice: ')([^ =']+)", message):
-            choices = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
-            message += did_you_mean(slip[1], choices)
+        choices = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
+        slip = re.search("(?:unrecognized arguments: |invalid choice: ')([^ =']+)", message)
+        typed = [word.partition("=")[0] for word in self._typed if word.startswith("--") and slip is None]
+        wrong = [word for word in typed if not any(name.startswith(word) for name in choices)]
+        for word in [slip[1]] if slip else [word for word in wrong if "are required" in message]:
+            message += f"{f', and there is no {word}' * (slip is None)}{did_you_mean(word, choices)}"
         super().error(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what is no option here, where those that there are are known, and not in the parser above."""
+        self._typed = sys.argv[1:] if args is None else [*args]
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -299,8 +299,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for free.
             True speaks of the rows that an object has when it is first protected.
         reason : str, optional
-            Why a frame made from a table of an open budget may have its own budget, or why a ledger file or a budget in it is new
-            beside one of a similar name. It is recorded, and on the certificate.
+            Why a frame made from a table of an open budget may have its own budget, or why a ledger file, or a budget in it, is
+            made beside one of a similar name. It is recorded, and on the certificate.
         rho : number, optional
             Instead of epsilon: the total in zero-concentrated differential privacy (zCDP), as a census states it. With
             delta=1e-10 unless another one is given; the session says which epsilon that is.
@@ -601,7 +601,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             line = self.session._raised("epsilon") if name == "extend" and not first else f"df.dp.session.{name}"
             raise AttributeError(f"{name!r} belongs to the session: {first}{line}")
         if not hasattr(_questions(), name):
-            raise AttributeError(missing_question(_questions(), name, "'column', "))
+            own = [known for known in dir(type(self)) if not known.startswith("_")]
+            raise AttributeError(missing_question(_questions(), name, "'column', ", own=own))
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
 
     def __getitem__(self, key: Any) -> Any:

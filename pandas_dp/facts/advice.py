@@ -274,7 +274,7 @@ def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str
 def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:
     """What a call takes instead of an argument that it does not know."""
     right = OTHER_NAMES.get(unknown, unknown)
-    if name == "extend":
+    if name == "extend" and closest(unknown, names, 0.7) != "reason":
         term = "delta" if right.startswith("delta") else "epsilon"
         return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"
     if unknown in ("fresh", "max_groups"):

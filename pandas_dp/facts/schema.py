@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled, did_you_mean, meant_file
 from pandas_dp.facts.kinds import kind_or_none, unit_of, with_missing
 from pandas_dp.facts.public_only import (
     Held,
@@ -66,7 +66,7 @@ class Change(Protocol):
         """Facts by column after the step, of those before it."""
 
 
-class Schema:
+class Schema(Spelled):
     """Public facts by column, so that calls stay short.
 
     Parameters
@@ -354,7 +354,7 @@ def read_toml(path: Any, what: str, example: str) -> dict[str, Any]:
             text = file.read()
     except (OSError, ValueError):  # a name with a zero in it
         raise ArgumentValueError(
-            f"the {what} {os.fspath(path)!s} cannot be read: there is no such file, or it may not be opened"
+            f"the {what} {os.fspath(path)!s} cannot be read: there is no such file, or it may not be opened{meant_file(path)}"
         ) from None
     try:
         return tomllib.loads(text.decode())
