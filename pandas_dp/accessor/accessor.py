@@ -128,11 +128,11 @@ class Accessor(RowSteps[pd.DataFrame]):
         rho : number
             Instead of epsilon: the price of Gaussian noise in zero-concentrated differential privacy (zCDP). For one
             count 0.01 is noise of standard deviation 7, and half of rho is 1.4 times the noise.
-        within : number or Timedelta
-            Instead of a price: the answer will be within this distance of the exact one (for medians and quantiles: in typical
-            rank; for selections: in count or score) with probability ``confidence``. The smallest epsilon for that is
-            charged, rounded up to four digits. Means, variances and standard deviations need a price: their error
-            depends on the number of rows.
+        within : number, Timedelta or text
+            Instead of a price: the answer will be within this distance of the exact one, of durations ``"5min"`` (for medians
+            and quantiles: in typical rank; for selections: in count or score) with probability ``confidence``. The smallest
+            epsilon for that is charged, rounded up to four digits. Means, variances and standard deviations need a price: their
+            error depends on the number of rows.
         confidence : number
             With ``within``: the probability that the answer is that near, strictly between 0 and 1.
         fresh : bool
