@@ -260,7 +260,10 @@ STATISTICS: dict[type, list[Case]] = {
     conditions.CountWhere: [Case(conditions.CountWhere(above), integers)],
     conditions.DistanceFrom: [Case(conditions.DistanceFrom(conditions.CountWhere(above), 1), integers)],
     distinct.Distinct: [Case(distinct.Distinct("x"), integers), Case(distinct.Distinct("u"), integers)],
-    distinct.DistinctBy: [Case(distinct.DistinctBy("x", GROUPS), integers, {"l2_squared": 0.5, "range": 0.5})],
+    distinct.DistinctBy: [
+        Case(distinct.DistinctBy("x", GROUPS), integers, {"l2_squared": 0.5, "range": 0.5}),
+        Case(distinct.DistinctBy("u", GROUPS), integers, bounds=(*BOUNDS, (2, 2, 2))),
+    ],
     key_counts.KeyCounts: [
         Case(key_counts.KeyCounts(("g",)), by_key),
         Case(key_counts.KeyCounts(("g",), "x"), by_key),
