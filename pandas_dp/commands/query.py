@@ -234,7 +234,7 @@ def in_shell(text: str, ledger: str = "visits.dpledger", name: str = "visits", n
     text = words.raised(
         typed(text), ledger, name, (lambda *pair: words.option(OPENS[pair[0]], pair[1])) if new else None
     )
-    text = words.PRICED.sub(lambda found: _options(found, {}) + (" with " if found[2] else ""), text)
+    text = words.PRICED.sub(lambda found: _options(found, {}) + (" with " if found[2] else ""), words.periods(text))
     return words.OPENED.sub(lambda found: _options(found, OPENS), text)
 
 

@@ -139,7 +139,7 @@ def here(text: str, options: argparse.Namespace) -> str:
     ledger, name = options.ledger or "visits.dpledger", getattr(options, "name", "visits")
     new = (lambda *pair: f"[budget] {words.entry(*pair)}") if getattr(options, "new", False) else None
     text = words.raised(text, ledger, name, new)
-    return words.OPENED.sub(_terms, words.PRICED.sub(_price, text))
+    return words.OPENED.sub(_terms, words.PRICED.sub(_price, words.periods(text)))
 
 
 def _price(found: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 # a price, the terms of a budget, a larger total, and an argument as it ends a message
 PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
 EXTENDED = re.compile(r"(?:continue and then type )?df\.dp\.session\.extend\(([^()]*)\)")
+PERIOD = re.compile(r"df\.dp\.period\(([^()]*)\)")
 GIVEN = re.compile(r"(?<![-\w])(?<!--spent-since )(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")
 QUOTES = "'\""
 Written = Callable[[str, str], str]
@@ -41,6 +42,17 @@ def line(typed: Iterable[str]) -> str:
 def quoted(word: str) -> str:
     """A word as a shell takes it, and as people read it: a question in double quotes."""
     return f'"{word}"' if ("'" in word and not re.search(r'["$`\\!]', word)) else shlex.quote(word)
+
+
+def periods(text: str) -> str:
+    """A text with the option that names periods.
+
+    Examples
+    --------
+    >>> periods("period: 'yesterday' names no day: df.dp.period('2026-11-28')")
+    "period: 'yesterday' names no day: --period 2026-11-28"
+    """
+    return PERIOD.sub(lambda found: f"--period {' '.join(part.strip(QUOTES) for part in found[1].split(', '))}", text)
 
 
 def entry(name: str, value: str) -> str:

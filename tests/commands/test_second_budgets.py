@@ -99,3 +99,21 @@ def test_a_question_that_a_new_budget_cannot_pay_makes_no_ledger(capsys):
     assert (code, Path("books").exists()) == (3, False)
     total = re.search("give it a delta: (--total-delta [^ ]*)", told)[1]
     assert asked(capsys, f"{QUERY} books {TERMS} --delta 1e-6 {total}") == (0, "")
+
+
+def test_a_larger_total_lacks_nothing_in_the_line_that_is_shown(capsys):
+    assert asked(capsys, f"{QUERY} books {TERMS}") == (0, "")
+    code, told = asked(capsys, "ledger extend books --to 5")
+    assert code == 2
+    line = re.search(r"required: --name, --reason: (pandas-dp ledger extend .*)\n", told)[1]
+    assert asked(capsys, line) == (0, "")
+
+
+def test_a_day_that_is_none_is_told_with_the_option(capsys):
+    Path("plan.toml").write_text(PLAN.replace("max_rows = 4", 'max_rows = 4\nperiod = "D"\ntime = "day"'))
+    for line in (
+        f"{RUN} books --period yesterday",
+        f"{QUERY} books {TERMS} --each D --time day --period yesterday",
+    ):
+        code, told = asked(capsys, line)
+        assert (code, told) == (2, "pandas-dp: period: 'yesterday' names no day: --period 2026-11-28\n")
