@@ -61,6 +61,7 @@ WHEN = {
     "zone": "zone",
 }  # what says of a row which period it is in, and the term in code
 OPENS = {"epsilon": "total", "delta": "total-delta", "period": "each"}  # options that are called otherwise than in code
+TIME = "--time visited_at"
 FOUND = re.compile(  # of keys that are discovered: what gives the budget a delta, and the question with one
     r"(?:(df\.dp\.session\.extend\(to_delta=([^,()]+), [^()]*\)); )?df\.dp\(epsilon=[^,()]+, delta=([^,()]+)\)\.\w+\(.*\)$"
 )
@@ -213,7 +214,10 @@ def here(text: str, options: argparse.Namespace) -> str:
         )
 
     text = FOUND.sub(found, text) if options.epsilon and not options.delta else text
-    return in_shell(text, ledger, name, new)
+    text = in_shell(text, ledger, name, new)
+    if options.each in EXAMPLES and not (options.time or options.period):  # else it would be lacking next
+        text = text.replace(TIME, f"{TIME} --period {EXAMPLES[options.each]}")
+    return text
 
 
 def in_shell(text: str, ledger: str = "visits.dpledger", name: str = "visits", new: bool = False) -> str:

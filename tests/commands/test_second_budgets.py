@@ -117,3 +117,10 @@ def test_a_day_that_is_none_is_told_with_the_option(capsys):
     ):
         code, told = asked(capsys, line)
         assert (code, told) == (2, "pandas-dp: period: 'yesterday' names no day: --period 2026-11-28\n")
+
+
+def test_a_budget_for_each_day_lacks_its_time_and_its_day_at_once(capsys):
+    code, told = asked(capsys, f"{QUERY} books {TERMS} --each D")
+    assert code == 2
+    more = re.search(r"--time visited_at --period [\d-]+", told)[0].replace("visited_at", "day")
+    assert asked(capsys, f"{QUERY} books {TERMS} --each D {more}") == (0, "")
