@@ -198,7 +198,7 @@ class RowsPerUnit(Counts):
         """Units of one row each have nothing to be counted."""
         if terms.unit.column is None:
             raise ArgumentTypeError(
-                "rows_per_unit() needs a session whose unit is a column: "
+                "rows_per_unit() needs a session with a column as its unit: "
                 "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
             )
 

@@ -45,7 +45,7 @@ DATES = {"bounds": "bounds=('2013-01-01', '2014-01-01')", "one": "'2013-01-31' o
 DURATION = 'pd.Timedelta("90 min")'
 DURATIONS = {"bounds": 'bounds=(pd.Timedelta("0h"), pd.Timedelta("5h"))'}
 REFUSED = "columns of dtype {dtype} cannot be answered{hint}"
-ZONES = ", whose time zone is not a named zone; convert before df.dp.protect(...): df[column] = df[column].dt.tz_convert('UTC')"
+ZONES = ", and its time zone has no name; convert it before df.dp.protect(...): df[column] = df[column].dt.tz_convert('UTC')"
 SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # within which Arrow can write a decimal of so many bits, and read it again
 
 

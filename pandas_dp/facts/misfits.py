@@ -157,7 +157,7 @@ def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str
     right = OTHER_NAMES.get(unknown, unknown)
     if name == "compose" and unknown == "rho":
         return "no rho=, which is Gaussian noise among the losses: compose([pandas_dp.accounting.Gaussian(0.1)], delta=1e-6)"
-    if name == "extend":
+    if name == "extend" and closest(unknown, names, 0.7) != "reason":
         term = "delta" if right.startswith("delta") else "epsilon"
         return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"
     if unknown in ("fresh", "max_groups"):

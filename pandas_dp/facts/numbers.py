@@ -30,6 +30,9 @@ MOST_HALVES = 20  # weights that an example lists
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 
 
+WITHIN = "df.dp(within=20) or df.dp(within='5min')"
+
+
 @dataclass(frozen=True)
 class Accuracy:
     """A wanted error instead of a price: the answer within `within` of the exact one with probability `level`.
@@ -43,10 +46,14 @@ class Accuracy:
     delta: Fraction = Fraction(0)
     duration: bool = False
 
+    @property
+    def typed(self) -> str:
+        """The error as a user would type it."""
+        return f"within={str(pd.Timedelta(int(self.within)))!r}" if self.duration else f"within={show(self.within)}"
+
     def __str__(self) -> str:
         """Say it as a user would type it."""
-        amount = f"Timedelta({int(self.within)})" if self.duration else show(self.within)
-        return f"within={amount}, confidence={self.level:.12g}" + (f", delta={show(self.delta)}" if self.delta else "")
+        return f"{self.typed}, confidence={self.level:.12g}" + (f", delta={show(self.delta)}" if self.delta else "")
 
 
 def unquoted(value: Any) -> Any:
@@ -117,8 +124,11 @@ def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -
     """Wanted error instead of a price."""
     if epsilon is not None or rho is not None:
         raise ArgumentValueError("give either within= or a price, not both: df.dp(within=5, confidence=0.95)")
-    duration = isinstance(within, dt.timedelta | np.timedelta64)
-    exact = Kind("timedelta" if duration else "number").number(within, "within")
+    duration = isinstance(within, str | dt.timedelta | np.timedelta64)
+    try:
+        exact = Kind("timedelta" if duration else "number").number(within, "within")
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"within must be a number, or a duration with its unit: {WITHIN}") from None
     if exact <= 0:
         raise ArgumentValueError("within must be positive: df.dp(within=5, confidence=0.95)")
     level = exact_number(confidence, "confidence")

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled, did_you_mean, meant_file
 from pandas_dp.facts.as_text import of_dates
 from pandas_dp.facts.kinds import kind_or_none, unit_of, with_missing
 from pandas_dp.facts.public_only import (
@@ -68,7 +68,7 @@ class Change(Protocol):
         """Facts by column after the step, of those before it."""
 
 
-class Schema:
+class Schema(Spelled):
     """Public facts by column, so that calls stay short.
 
     Parameters
@@ -357,7 +357,7 @@ def read_toml(path: Any, what: str, example: str) -> dict[str, Any]:
             text = file.read()
     except (OSError, ValueError):  # a name with a zero in it
         raise ArgumentValueError(
-            f"the {what} {os.fspath(path)!s} cannot be read: there is no such file, or it may not be opened"
+            f"the {what} {os.fspath(path)!s} cannot be read: there is no such file, or it may not be opened{meant_file(path)}"
         ) from None
     try:
         return tomllib.loads(text.decode())

@@ -11,7 +11,7 @@ import pandas as pd
 from pandas_dp.books.amounts import Most, paid, refused
 from pandas_dp.books.budget_words import refusal
 from pandas_dp.core.privacy import Price, show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.queries.json_values import toml
@@ -30,7 +30,7 @@ MOST_QUERIES = 1000
 PAYING = ("pure", "hybrid", "rdp", "zcdp", "gdp", "plan")
 
 
-class Plan(Sequence[Query]):
+class Plan(Spelled, Sequence[Query]):
     """Queries with their prices, and what pays for them together; made by `plan`. It is a sequence of `Query`.
 
     Attributes

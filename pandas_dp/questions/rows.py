@@ -13,6 +13,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Aggregate, Caution
+from pandas_dp.aggregates.told import bought
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
@@ -328,7 +329,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._check_kept(table)
         if isinstance(price, Accuracy):
             terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
-            price = Price(aggregate.epsilon_for(price, terms), price.delta)
+            asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))
+            price = Price(bought(lambda error: aggregate.epsilon_for(error, terms), price, asked), price.delta)
         query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
         if self._ahead is not None:
             return self._ahead(table, query, columns, self._fresh)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import columns_text
@@ -94,11 +96,18 @@ _GROUPS = {
     "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) chooses one of them",
 }
 GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
+BEFORE = {"preview": "(epsilon=0.5)", "protect": "(epsilon=3)", "session": "", "allot": "('nightly', epsilon=1)"}
 ONE_COLUMN = "select columns of the groups by name, one or a list of them: .groupby({by}, keys=[...])['cost'].mean(...)"
 
 
 def missing_question(
-    asked: type, name: str, column: str, by: tuple[str, ...] | None = None, one: str = "", pair: tuple[str, ...] = ()
+    asked: type,
+    name: str,
+    column: str,
+    by: tuple[str, ...] | None = None,
+    one: str = "",
+    pair: tuple[str, ...] = (),
+    own: Iterable[str] = (),
 ) -> str:
     """Say what can be asked instead of something that cannot.
 
@@ -115,6 +124,8 @@ def missing_question(
         The condition of one of the groups.
     pair : tuple of str
         Columns of numbers: those that are meant, or two of them.
+    own : iterable of str
+        What else there is, where no price was named yet.
     """
     if by is not None and name in GROUP_HINTS:
         bounds = f"{{{', '.join(f'{each!r}: (lower, upper)' for each in pair)}}}"
@@ -136,7 +147,9 @@ def missing_question(
     questions = [known for known in dir(asked) if not known.startswith("_")]
     if (by is None or name == "explode") and name in HINTS:  # of groups, too, a step comes first
         return f".dp has no {name!r}: {HINTS[name].replace('{column}', column).replace('`', '')}"
-    close = did_you_mean(name, questions) or "."
+    if name in BEFORE:
+        return f".dp(...) has no {name!r}, which comes before the price: df.dp.{name}{BEFORE[name]}"
+    close = did_you_mean(name, [*questions, *own]) or "."
     return f".dp has no {name!r}{close} There are: {', '.join(questions)}"
 
 

@@ -18,7 +18,7 @@ from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.cross_tables import CellErrors, CrossTable
 from pandas_dp.aggregates.uncertainty import LEVEL, EachOf
 from pandas_dp.core.partition import Keys
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.call import argument_text, columns_text
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -57,7 +57,7 @@ class Misfit(NamedTuple):
     expected: float
 
 
-class Reconciled(Sequence[Release]):
+class Reconciled(Spelled, Sequence[Release]):
     """What `reconcile` returns: the answers in their order, each as it was but consistent with the others.
 
     Attributes

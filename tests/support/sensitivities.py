@@ -259,7 +259,10 @@ STATISTICS: dict[type, list[Case]] = {
     conditions.CountWhere: [Case(conditions.CountWhere(above), integers)],
     conditions.DistanceFrom: [Case(conditions.DistanceFrom(conditions.CountWhere(above), 1), integers)],
     counts.Distinct: [Case(counts.Distinct("x"), integers), Case(counts.Distinct("u"), integers)],
-    counts.DistinctBy: [Case(counts.DistinctBy("x", GROUPS), integers, {"l2_squared": 0.5, "range": 0.5})],
+    counts.DistinctBy: [
+        Case(counts.DistinctBy("x", GROUPS), integers, {"l2_squared": 0.5, "range": 0.5}),
+        Case(counts.DistinctBy("u", GROUPS), integers, bounds=(*BOUNDS, (2, 2, 2))),
+    ],
     key_counts.KeyCounts: [
         Case(key_counts.KeyCounts(("g",)), by_key),
         Case(key_counts.KeyCounts(("g",), "x"), by_key),
