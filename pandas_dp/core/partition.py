@@ -21,6 +21,7 @@ from pandas_dp.core.lattice import CHUNK, Lattice, integer_info
 
 FEW_ROWS = 1000  # below, a table costs more than a search
 MOST_GRID = 1 << 17  # most widths of the narrowest bin that a table is made for
+SPARSE = 4  # or, of integers, most that lie between each two listed ones on average
 SMALLEST_SPACING = 1e-250
 LEAST_CODE = -2
 MOST_COMBINED = (1 << 15) - 1  # combinations of codes in two bytes
@@ -222,6 +223,13 @@ def match(values: NDArray[np.generic], listed: NDArray[np.generic], places: Code
 
     `listed` rises strictly and has the dtype of the values.
     """
+    if listed.size and listed.dtype.kind != "f":
+        width = int(listed[-1]) - int(listed[0])
+        if width < max(MOST_GRID, SPARSE * listed.size):  # a table of all integers from one below to one above
+            lattice = Lattice(Fraction(1), int(listed[0]) - 1, width + 2)
+            table = np.full(lattice.cells + 1, -1, dtype=places.dtype)
+            table[lattice.offsets(listed)] = places[: listed.size]
+            return _looked_up(values, lattice, table)
     grid = _grid(values.dtype, listed)
     if grid is None:
         return None
@@ -255,9 +263,13 @@ def _listed(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: Codes
     """The same for integers that lie close: a table of all from one below the first cut to the last, where others count."""
     ends = [int(cut) for cut in cuts]
     table = np.repeat(parts, [1, *(after - cut for cut, after in pairwise(ends)), 1])  # shape (integers,)
-    cells = Lattice(Fraction(1), ends[0] - 1, table.size - 1)
-    write, scratch = cells.rule(values.dtype), np.empty(min(values.size, CHUNK), dtype=np.int64)
-    out = np.empty(values.size, dtype=parts.dtype)
+    return _looked_up(values, Lattice(Fraction(1), ends[0] - 1, table.size - 1), table)
+
+
+def _looked_up(values: NDArray[np.generic], lattice: Lattice, table: Codes) -> Codes:
+    """The entry of each value's offset."""
+    write, scratch = lattice.rule(values.dtype), np.empty(min(values.size, CHUNK), dtype=np.int64)
+    out = np.empty(values.size, dtype=table.dtype)
     for at in range(0, values.size, CHUNK):
         place = scratch[: values.size - at]
         write(values[at : at + CHUNK], place)

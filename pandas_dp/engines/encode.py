@@ -161,7 +161,7 @@ class Numbers:
         Here codes are positions.
         """
         values = hashable_floats(self.values)
-        found, places = _rising(keys, frozenset(map(type, keys)), self.values.dtype, self.kind, self.unit)
+        found, places = _rising(Same(keys), self.values.dtype, self.kind, self.unit)
         position = match(values, found.to_numpy(), places)
         if position is None:
             position = places.take(found.get_indexer(values), mode="wrap")
@@ -216,7 +216,7 @@ class ArrowValues:
 
     def coded(self, keys: Keys) -> tuple[Positions, Positions]:
         """Codes are places among the keys that the column can hold; see `Numbers`."""
-        listed, places = _in_arrow(keys, frozenset(map(type, keys)), self.held.type, self.kind)
+        listed, places = _in_arrow(Same(keys), self.held.type, self.kind)
         return places_in(listed, self.held, _position_dtype(keys)), places
 
     def units(self) -> tuple[NDArray[np.int64], int]:
@@ -300,25 +300,42 @@ class Coded:
 Stored = Numbers | ArrowValues | Coded  # one column in one of the three ways
 
 
+@dataclass(frozen=True, eq=False)
+class Same:
+    """A list of keys by which object it is: to look at a million takes longer than to look for them."""
+
+    keys: Keys
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.keys is other.keys
+
+    def __hash__(self) -> int:
+        return id(self.keys)
+
+
 @lru_cache(maxsize=4)  # each batch of a scan asks for the same ones
-def _rising(
-    keys: Keys, types: frozenset[type], dtype: np.dtype[Any], kind: Kind, unit: str | None
-) -> tuple[Any, Positions]:
+def _rising(same: Same, dtype: np.dtype[Any], kind: Kind, unit: str | None) -> tuple[Any, Positions]:
     """An index of the keys that a column of numbers can hold, rising, and the place of each among all, then NO_KEY.
 
-    It follows from public facts alone. Equal keys of the same types are the same numbers.
+    It follows from public facts alone.
     """
+    if unit is None and dtype.kind != "f" and {*map(type, same.keys)} == {int}:
+        with suppress(OverflowError):  # plain integers, of which there may be millions, are what they are
+            numbers, first = np.unique(np.array(same.keys, dtype=np.int64), return_index=True)
+            info = np.iinfo(dtype)
+            held = (numbers >= info.min) & (numbers <= info.max)
+            return pd.Index(numbers[held].astype(dtype)), np.append(first[held], NO_KEY).astype(_position_dtype(same.keys))
     column = Numbers(np.empty(0, dtype), None, kind, unit)
-    listed = _first_places(map(column._number, keys))
+    listed = _first_places(map(column._number, same.keys))
     rising = sorted(listed)
     found: Any = pd.Index(np.array(rising, dtype=hashable_floats(column.values).dtype))
-    return found, np.array([*map(listed.__getitem__, rising), NO_KEY], dtype=_position_dtype(keys))
+    return found, np.array([*map(listed.__getitem__, rising), NO_KEY], dtype=_position_dtype(same.keys))
 
 
 @lru_cache(maxsize=4)
-def _in_arrow(keys: Keys, types: frozenset[type], held: pa.DataType, kind: Kind) -> tuple[pa.Array, Positions]:
+def _in_arrow(same: Same, held: pa.DataType, kind: Kind) -> tuple[pa.Array, Positions]:
     """The keys that a column of Arrow values can hold, and positions of their places from -2 on; see `_rising`."""
-    listed = _first_places(map(ArrowValues(pa.chunked_array([], held), kind)._scalar, keys))
+    listed = _first_places(map(ArrowValues(pa.chunked_array([], held), kind)._scalar, same.keys))
     plain = held.value_type if pa.types.is_dictionary(held) else held
     # null is listed last, so that one look-up tells what is missing
     return pa.array([*listed, None], plain), np.array([NO_KEY, NO_KEY, *listed.values(), MISSING], dtype=np.intp)

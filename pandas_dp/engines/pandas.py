@@ -243,9 +243,9 @@ class PandasView:
 
     def _kept(self, make: Callable[[], T], *key: Any) -> T:
         """What was made once for these rows."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        return self._cache[key]  # type: ignore[no-any-return]
+        if (made := self._cache.get(key)) is None:  # of a million keys the hash takes a while
+            made = self._cache[key] = make()
+        return made  # type: ignore[no-any-return]
 
     def block_results(
         self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int, columns: Shown = None

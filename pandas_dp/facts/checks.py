@@ -25,6 +25,7 @@ from pandas_dp.facts.schema import ColumnFacts
 MOST_PARTS = 10_000_000
 REVERSED = "bounds must have the lower end first and below the upper"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
+PLAIN = {"key": {str, int}, "number": {int}, "bool": {int}}  # types of keys that are plain values, of which there may be millions
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
 BINS = {
     "number": "range(0, 101, 10)",
@@ -158,7 +159,9 @@ def keys(
         given = natural
     if isinstance(given, Mapping) or not listed(given):
         raise line.refuse("keys must be a list")
-    known = tuple(plain(key, kind) for key in entries(given, "keys"))
+    known = tuple(entries(given, "keys"))
+    if not PLAIN.get(kind.name, set()).issuperset(map(type, known)):
+        known = tuple(plain(key, kind) for key in known)
     if not known:
         raise line.refuse("keys must not be empty", ArgumentValueError)
     if len(known) > MOST_PARTS:
@@ -183,7 +186,7 @@ def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) ->
 
 def plain(key: Any, kind: Kind) -> Hashable:
     """Return one key as a plain hashable value of the column's kind."""
-    if (type(key) is str and kind.name == "key") or (type(key) is int and kind.name not in ("datetime", "timedelta")):
+    if type(key) in PLAIN.get(kind.name, ()):
         return key
     key = python(key)
     try:

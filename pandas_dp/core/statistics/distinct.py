@@ -84,11 +84,11 @@ class DistinctBy(AddsUp):
         return RowCounts(self.column, self.by).sensitivity(unit)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact numbers: a list of one int for each part."""
+        """Exact numbers: int64s, one for each part."""
         codes, count = view.units(self.column)
         parts, positions = rows_in_parts(view, unit, self.by, codes >= 0)
         pairs = bounding.different(parts * count + (codes if positions is None else codes[positions]))
-        return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count).tolist())
+        return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count))
 
 
 def _held(codes: NDArray[np.int64]) -> int:
