@@ -162,13 +162,13 @@ class AddsUp:
 def added(one: Any, other: Any) -> Any:
     """Entry by entry the sums of two lists of Python ints, or of two arrays of int64 or Python ints of one shape.
 
-    For all inputs they are exact: int64s are added where the ends of both arrays say that no sum leaves int64.
+    For all inputs they are exact: int64s are added where the ends of both arrays keep all sums within 2**61, so that twice one
+    fits as well, else Python ints.
     """
     if isinstance(one, list):
         return [a + b for a, b in zip(one, other, strict=True)]
     least, most = (int(end(one)) + int(end(other)) for end in (np.min, np.max))
-    fits = -(1 << 63) <= least <= most < 1 << 63
-    return one + other if fits else one.astype(object) + other
+    return one + other if max(-least, most) < 1 << 61 else one.astype(object) + other
 
 
 class ByClass:

@@ -25,7 +25,8 @@ from pandas_dp.facts.schema import ColumnFacts
 MOST_PARTS = 10_000_000
 REVERSED = "bounds must have the lower end first and below the upper"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
-PLAIN = {"key": {str, int}, "number": {int}, "bool": {int}}  # types of keys that are plain values, of which there may be millions
+# types of keys that are plain values: there may be millions
+PLAIN: dict[str, set[type]] = {"key": {str, int}, "number": {int}, "bool": {int}}
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
 BINS = {
     "number": "range(0, 101, 10)",
@@ -187,7 +188,7 @@ def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) ->
 def plain(key: Any, kind: Kind) -> Hashable:
     """Return one key as a plain hashable value of the column's kind."""
     if type(key) in PLAIN.get(kind.name, ()):
-        return key
+        return key  # type: ignore[no-any-return]
     key = python(key)
     try:
         hash(key)

@@ -148,9 +148,10 @@ class Moments(AddsUp):
         return Sensitivity(l1=sides * rows * t, l2_squared=sides * squared * t**2, linf=rows * t)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact feature sums: a list of Python ints for each feature, or an array, shape (parts * features,), part after part."""
+        """Exact feature sums: a list of Python ints, shape (features,), or an array, shape (parts * features,)."""
         if self.by is not None:
-            return Exact(self._by_part(view, unit, self.by))
+            sums = _wide(_sums_in_parts(view, unit, self.by, self, self.degree), view.rows * self.row_total)
+            return Exact(np.stack(self._features(*sums), axis=1).ravel())
         if unit.column is None:
             return Exact(self._features(*offset_sum(self.lattice, view.column(self.column), self.degree)))
         return Exact(self._by_unit(view, unit))
@@ -159,10 +160,6 @@ class Moments(AddsUp):
         """Sums of the features from those of 1, v and q."""
         risen = first * (self.row_total // self.lattice.cells)
         return [risen - second, rows * self.row_total - risen - second, 2 * second][: self.features]
-
-    def _by_part(self, view: View, unit: PrivacyUnit, by: Partition) -> Ints:
-        sums = _wide(_sums_in_parts(view, unit, by, self, self.degree), view.rows * self.row_total)
-        return np.stack(self._features(*sums), axis=1).ravel()
 
     def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
         codes, units = bounding.owners(view, unit)
@@ -211,12 +208,8 @@ def group_sum(values: NDArray[np.int64], codes: NDArray[Any], groups: int, large
 
 def exact_sum(values: Ints, largest: int) -> int:
     """Sum of integers of absolute value at most `largest`, in int64 pieces that cannot wrap, then in Python ints."""
-    if values.dtype == object:
-        return sum(values.tolist())
     block = max(1, ((1 << 62) - 1) // max(largest, 1))
-    if block >= values.size:
-        return int(values.sum())  # int64
-    if block < isqrt(values.size) + 1:
+    if values.dtype == object or block < isqrt(values.size):
         return sum(values.tolist())
     return sum(int(values[at : at + block].sum()) for at in range(0, values.size, block))
 
