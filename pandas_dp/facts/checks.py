@@ -153,16 +153,16 @@ def keys(
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":
             shown, more = f"{call}({column!r}, bins={BINS[kind.name]})", "; keys=[...] counts single values"
-            binned = Line(shown, (("bins", BINS[kind.name]),), more)
-            raise binned.refuse(f"{call}() of numbers or dates needs public bins")
+            raise Line(shown, (("bins", BINS[kind.name]),), more).refuse(
+                f"{call}() of numbers or dates needs public bins"
+            )
         if natural is None:
             raise line.refuse(f"{call}() needs the public list of keys, which must not come from the data")
         given = natural
     if isinstance(given, Mapping) or not listed(given):
         raise line.refuse("keys must be a list")
-    known = tuple(entries(given, "keys"))
-    if not PLAIN.get(kind.name, set()).issuperset(map(type, known)):
-        known = tuple(plain(key, kind) for key in known)
+    given = tuple(entries(given, "keys"))
+    known = given if PLAIN.get(kind.name, set()).issuperset(map(type, given)) else tuple(plain(k, kind) for k in given)
     if not known:
         raise line.refuse("keys must not be empty", ArgumentValueError)
     if len(known) > MOST_PARTS:

@@ -202,7 +202,8 @@ def test_a_table_of_close_integers_says_what_a_search_says(dtype: str, data: st.
     assert between[: values.size].tolist() == searched.tolist()
     matched = match(values, cuts, parts[::-1])
     assert matched is not None
-    assert matched.tolist() == [parts[::-1][i] if i >= 0 and cuts[i] == value else -1 for i, value in zip(searched, plain)]
+    equal = cuts[np.maximum(searched, 0)] == plain
+    assert matched.tolist() == np.where(equal & (searched >= 0), parts[::-1][np.maximum(searched, 0)], -1).tolist()
 
 
 def test_as_many_integers_as_are_listed_need_no_search() -> None:
