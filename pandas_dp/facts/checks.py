@@ -16,7 +16,7 @@ from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_dates, of_text
-from pandas_dp.facts.kinds import DAY, PARTS_OF_A_DAY, Kind, is_missing
+from pandas_dp.facts.kinds import DAY, OWN_KEYS, PARTS_OF_A_DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels, one_day
 from pandas_dp.facts.numbers import flag, positive_int
 from pandas_dp.facts.public_only import entries, listed, plain_entries, python
@@ -25,8 +25,6 @@ from pandas_dp.facts.schema import ColumnFacts
 MOST_PARTS = 10_000_000
 REVERSED = "bounds must have the lower end first and below the upper"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
-# types of keys that are plain values: there may be millions
-PLAIN: dict[str, set[type]] = {"key": {str, int}, "number": {int}, "bool": {int}}
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
 BINS = {
     "number": "range(0, 101, 10)",
@@ -153,16 +151,15 @@ def keys(
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":
             shown, more = f"{call}({column!r}, bins={BINS[kind.name]})", "; keys=[...] counts single values"
-            raise Line(shown, (("bins", BINS[kind.name]),), more).refuse(
-                f"{call}() of numbers or dates needs public bins"
-            )
+            binned = Line(shown, (("bins", BINS[kind.name]),), more)
+            raise binned.refuse(f"{call}() of numbers or dates needs public bins")
         if natural is None:
             raise line.refuse(f"{call}() needs the public list of keys, which must not come from the data")
         given = natural
     if isinstance(given, Mapping) or not listed(given):
         raise line.refuse("keys must be a list")
-    given = tuple(entries(given, "keys"))
-    known = given if PLAIN.get(kind.name, set()).issuperset(map(type, given)) else tuple(plain(k, kind) for k in given)
+    given, own = tuple(entries(given, "keys")), OWN_KEYS.get(kind.name, set())
+    known = given if own.issuperset(map(type, given)) else tuple(plain(key, kind) for key in given)
     if not known:
         raise line.refuse("keys must not be empty", ArgumentValueError)
     if len(known) > MOST_PARTS:
@@ -187,7 +184,7 @@ def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) ->
 
 def plain(key: Any, kind: Kind) -> Hashable:
     """Return one key as a plain hashable value of the column's kind."""
-    if type(key) in PLAIN.get(kind.name, ()):
+    if type(key) in OWN_KEYS.get(kind.name, ()):
         return key  # type: ignore[no-any-return]
     key = python(key)
     try:
