@@ -16,7 +16,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_dates
 from pandas_dp.facts.call import QUESTION, periods_text
-from pandas_dp.facts.kinds import DAY, PARTS_OF_A_DAY, Kind, is_missing
+from pandas_dp.facts.kinds import DAY, OWN_KEYS, PARTS_OF_A_DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels, one_day
 from pandas_dp.facts.numbers import flag
 from pandas_dp.facts.public_only import PERIODS, entries, listed, python
@@ -167,7 +167,8 @@ def keys(
         given = natural
     if isinstance(given, Mapping) or not listed(given):
         raise line.refuse("keys must be a list")
-    known = tuple(plain(key, kind) for key in entries(given, "keys"))
+    given, own = tuple(entries(given, "keys")), OWN_KEYS.get(kind.name, set())
+    known = given if own.issuperset(map(type, given)) else tuple(plain(key, kind) for key in given)
     if not known:
         raise line.refuse("keys must not be empty", ArgumentValueError)
     if len(known) > MOST_PARTS:
@@ -192,8 +193,8 @@ def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) ->
 
 def plain(key: Any, kind: Kind) -> Hashable:
     """Return one key as a plain hashable value of the column's kind."""
-    if (type(key) is str and kind.name == "key") or (type(key) is int and kind.name not in ("datetime", "timedelta")):
-        return key
+    if type(key) in OWN_KEYS.get(kind.name, ()):
+        return key  # type: ignore[no-any-return]
     key = python(key)
     try:
         hash(key)

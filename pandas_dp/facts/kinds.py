@@ -35,6 +35,8 @@ PARTS_OF_A_DAY = (
         for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
     ),
 )
+# types of keys that are plain values of a column, of which there may be millions
+OWN_KEYS: dict[str, set[type]] = {"key": {str, int}, "number": {int}, "bool": {int}}
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300

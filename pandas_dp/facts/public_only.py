@@ -237,9 +237,8 @@ def _scalar(value: Any, depth: int = 0) -> Any:
         return None
     # of millions most are plain
     odd = {kind for kind in set(map(type, value)) if issubclass(kind, HOLDS) or _lists(kind)}
-    return next(
-        (found for entry in value if type(entry) in odd and (found := _scalar(entry, depth + 1)) is not None), None
-    )
+    looked = (entry for entry in value if type(entry) in odd) if odd else ()
+    return next((found for entry in looked if (found := _scalar(entry, depth + 1)) is not None), None)
 
 
 def _lists(kind: type) -> bool:

@@ -54,11 +54,11 @@ class RowCounts(AddsUp):
         return Sensitivity(l1=l1, l2_squared=squared, linf=largest, range=sides * largest)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact counts: a list of one int, or one for each part."""
+        """Exact counts: a list of one int, or int64s, one for each part."""
         unit = self._bounded(unit)
         present = None if self.column is None else view.present(self.column)
         if self.by is not None:
-            return Exact(count_parts(view, unit, self.by, present).tolist())
+            return Exact(count_parts(view, unit, self.by, present))
         if unit.column is None:
             return Exact([view.rows if present is None else int(np.count_nonzero(present))])
         units, count = bounding.owners(view, unit)
@@ -319,11 +319,11 @@ class DistinctBy(AddsUp):
         return RowCounts(self.column, self.by, units=self.adds_up(unit)).sensitivity(unit)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact numbers: a list of one int for each part."""
+        """Exact numbers: int64s, one for each part."""
         codes, count = view.units(self.column)
         parts, positions = rows_in_parts(view, unit, self.by, codes >= 0)
         pairs = bounding.different(parts * count + (codes if positions is None else codes[positions]))
-        return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count).tolist())
+        return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count))
 
 
 def _held(codes: NDArray[np.int64]) -> int:
