@@ -103,11 +103,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             if name.startswith("_"):
                 raise AttributeError(name)
             column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
-            kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items()}
+            kinds = {of: kind_or_none(dtype) for of, dtype in self._empty().dtypes.items()}
             day = next((of for of, kind in kinds.items() if kind is not None and kind.name == "datetime"), "visit")
-            raise AttributeError(
-                column or missing_question(type(self), name, "'column', ").replace("'visit'", repr(day))
-            )
+            hint = missing_question(type(self), name, "'column', ").replace("'visit'", repr(day))
+            raise AttributeError(column or hint)
 
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""
@@ -158,9 +157,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         lacking = [
             name for name in columns if given.get(name) is None and name in known and self._facts(name).bounds is None
         ]
-        pairs = {
-            name: self._pair_text(name, pair) for name, pair in given.items() if pair is not None and name in known
-        }
+        pairs = {of: self._pair_text(of, pair) for of, pair in given.items() if pair is not None and of in known}
         pairs |= dict.fromkeys(lacking or (() if pairs else columns), "(lower, upper)")
         typed = f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"
         return Line(f"{call}(..., bounds={typed})", (("bounds", typed),))
@@ -195,9 +192,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         dtype = self._dtype(column)
         if not isinstance(dtype, pd.ArrowDtype):
             return kind_of(dtype)
-        with told(
-            behind=f"; .count({column!r}) counts its values, .filter(lambda d: d[{column!r}].notna()) keeps their rows"
-        ):
+        counted = f"; .count({column!r}) counts its values, .filter(lambda d: d[{column!r}].notna()) keeps their rows"
+        with told(behind=counted):
             return kind_of(dtype)
 
     def _dtype(self, column: str) -> Any:
