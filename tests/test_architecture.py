@@ -242,6 +242,12 @@ def test_a_plain_import_loads_nothing_optional():
     assert foreign == []
 
 
+def test_a_plain_import_loads_nothing_that_speaks_to_servers():
+    """It takes a tenth of the time of the whole import, and nobody needs it who gives a plain path."""
+    code = "import sys, pandas; before = set(sys.modules); import pandas_dp; print({*sys.modules} - before)"
+    assert not {"ssl", "http.client", "urllib.request"} & ast.literal_eval(run(code))
+
+
 @pytest.mark.slow
 def test_import_costs_at_most_a_tenth_of_a_second(tmp_path):
     """On top of pandas, modules compiled once as an installation has them; one of six suffices, the machine may be busy.

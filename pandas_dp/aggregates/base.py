@@ -22,6 +22,7 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.numbers import Accuracy
 
 AT = f"({percent(LEVEL)})"
+PRICED = "df.dp(epsilon=0.5)"
 SAY = "say roughly how many rows: preview(..., rows=10_000)"
 FITS = "not known in advance: it depends on the data"
 LONGEST, MOST_PLAIN = 2**62, 1e15
@@ -303,7 +304,7 @@ class Aggregate(ABC):
         """
         raise ArgumentTypeError(
             "within= works where the error is known in advance: counts, sums, histograms, ranks and selections. The error "
-            "of this question depends on the data; give a price: df.dp(epsilon=0.5)"
+            f"of this question depends on the data; give a price: {PRICED}"
         )
 
 
@@ -447,7 +448,7 @@ def in_numbers(wanted: Accuracy, duration: bool = False) -> Accuracy:
     ArgumentTypeError
     """
     if wanted.duration != duration:
-        example = "a duration: within=pd.Timedelta('5min')" if duration else "a number: within=5"
+        example = "a duration: within='5min'" if duration else "a number: within=5"
         raise ArgumentTypeError(f"within must be {example}")
     return wanted
 

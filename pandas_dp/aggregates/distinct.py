@@ -71,6 +71,7 @@ class DistinctCounts(Counts):
     labels: Labels | CrossLabels
     mixed: bool = False
 
+    version = 2
     unit = Unit("values")
 
     def look(self, terms: Terms) -> Measurement:

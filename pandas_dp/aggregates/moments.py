@@ -119,7 +119,7 @@ class Mean(SingleLook):
         """That of one row over the number of rows."""
         form, unit = self.form(terms), unit_of(self.kind)
         noise, step = noise_of(form.look(terms)), form.step_of_sum * self.lattice.step
-        what = "the sum over the public number of rows" if form.public else "sums whose ratio is the mean"
+        what = "the sum over the public number of rows" if form.public else "two sums, with the mean as their ratio"
         known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
         size = self.error_of_one_row(terms, LEVEL)
         return over_rows(

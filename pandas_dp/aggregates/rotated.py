@@ -178,9 +178,11 @@ def at_ends(features: Sequence[Sequence[int]], noise: Law, level: float) -> tupl
     if open_:
         mean = (mean_of_two if of_two else mean_of_three)([features[place] for place in open_], noise)
         least, near, far, largest = (np.full(len(open_), x if of_two else 2 * x - 1) for x in (0, NEAR, 1 - NEAR, 1))
-        found[0, open_] = (mean.middle <= near) & (mean.left(near, each) < 0)
-        found[1, open_] = (mean.middle >= far) & (mean.left(far, each) < 0)
-        found[2, open_] = (mean.left(least, level) >= 0) & (mean.left(largest, level) >= 0)
+        for end, (beyond, position) in enumerate(((mean.middle <= near, near), (mean.middle >= far, far))):
+            if beyond.any():  # hardly ever, and a half-width takes longer than all else here
+                found[end, open_] = beyond & (mean.left(position, each) < 0)
+        reached = mean.left(least, level) >= 0
+        found[2, open_] = reached & (mean.left(largest, level) >= 0) if reached.any() else False
     return found[0], found[1], found[2]
 
 

@@ -244,7 +244,7 @@ def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[Led
         return old
     if delta and old.lifetime:
         raise ArgumentValueError(
-            "a budget with a lifetime adds up plain epsilons and gets no delta: open another one, whose epsilons add to it, by "
+            "a budget with a lifetime adds up plain epsilons and gets no delta: open another one, and their epsilons add up: "
             "df.dp.protect(..., name='new')"
         )
     if old.lifetime and epsilon > old.lifetime:

@@ -370,7 +370,7 @@ def plain(value: Any) -> ConstantValue:
         return str.__str__(value)
     raise ArgumentTypeError(
         f"{type(value).__name__} is not a constant: write True, False, a number, text, a pd.Timestamp or a "
-        "pd.Timedelta. Data comes from columns of the table itself"
+        "pd.Timedelta. Data comes from columns of the table itself, in a function: lambda d: d['age'] + 1"
     )
 
 

@@ -16,8 +16,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import pandas as pd
 import pyarrow as pa
@@ -194,6 +192,9 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
         how = " with these options; it may need encoding='latin-1', sep=';' or another dtype=" * (reader is pd.read_csv)
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else how
         refused = f"path: {path!r} cannot be read{why}. pandas.{called}(...) says more, and may quote cells: {line}"
+        end = os.path.splitext(path)[1] if isinstance(path, str) else ""
+        if end in (".csv", ".parquet", ".feather") and called != f"read_{end[1:]}":
+            refused = f"path: {path!r} is no file of {called}(): pandas_dp.read_{end[1:]}({path!r})"
     if refused:  # outside of the handler, so that the error carries nothing of Arrow's
         raise ArgumentValueError(refused)
     if not isinstance(frame, pd.DataFrame):
@@ -303,7 +304,11 @@ def _local(path: Any) -> Any:
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         return path
-    return url2pathname(urlsplit(name).path) if name.split(":")[0].lower() in LOCAL else os.path.expanduser(name)
+    if name.split(":")[0].lower() not in LOCAL:
+        return os.path.expanduser(name)
+    from urllib import parse, request  # and all that speaks to servers: importing the package shall cost little
+
+    return request.url2pathname(parse.urlsplit(name).path)
 
 
 def _files(path: Any) -> list[str]:

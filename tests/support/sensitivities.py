@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction as F
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -66,13 +67,16 @@ class View(ArrayView):
 
     def block_results(self, function: Any, block: Any, count: int, columns: Any = None) -> list[Any]:
         values = [[x for x, b in zip(self.columns["x"], block, strict=True) if b == one] for one in range(count)]
-        found = []
-        for one in values:
-            try:
-                found.append(function(pd.DataFrame({"x": one})))
-            except Exception:
-                found.append(None)
-        return found
+        return [result_of(function, tuple(one)) for one in values]
+
+
+@cache
+def result_of(function: Any, cells: tuple[Any, ...]) -> Any:
+    """What a function makes of a block, of which small tables have few."""
+    try:
+        return function(pd.DataFrame({"x": list(cells)}))
+    except Exception:
+        return None
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,10 @@ STATISTICS: dict[type, list[Case]] = {
     conditions.CountWhere: [Case(conditions.CountWhere(above), integers)],
     conditions.DistanceFrom: [Case(conditions.DistanceFrom(conditions.CountWhere(above), 1), integers)],
     counts.Distinct: [Case(counts.Distinct("x"), integers), Case(counts.Distinct("u"), integers)],
-    counts.DistinctBy: [Case(counts.DistinctBy("x", GROUPS), integers, {"l2_squared": 0.5, "range": 0.5})],
+    counts.DistinctBy: [
+        Case(counts.DistinctBy("x", GROUPS), integers, {"l2_squared": 0.5, "range": 0.5}),
+        Case(counts.DistinctBy("u", GROUPS), integers, bounds=(*BOUNDS, (2, 2, 2))),
+    ],
     key_counts.KeyCounts: [
         Case(key_counts.KeyCounts(("g",)), by_key),
         Case(key_counts.KeyCounts(("g",), "x"), by_key),

@@ -192,7 +192,7 @@ def differences(cells: list[Any], odd: Any, dtype: Any) -> list[tuple[Any, ...]]
     return found
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("shift", range(3))
 @pytest.mark.parametrize("name", DECLARED)
 def test_what_becomes_of_a_cell_follows_from_the_cell_alone(name: str, shift: int) -> None:

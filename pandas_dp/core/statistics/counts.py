@@ -54,11 +54,11 @@ class RowCounts(AddsUp):
         return Sensitivity(l1=l1, l2_squared=squared, linf=largest, range=sides * largest)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact counts: a list of one int, or one for each part."""
+        """Exact counts: a list of one int, or int64s, one for each part."""
         unit = self._bounded(unit)
         present = None if self.column is None else view.present(self.column)
         if self.by is not None:
-            return Exact(count_parts(view, unit, self.by, present).tolist())
+            return Exact(count_parts(view, unit, self.by, present))
         if unit.column is None:
             return Exact([view.rows if present is None else int(np.count_nonzero(present))])
         units, count = bounding.owners(view, unit)
@@ -301,6 +301,9 @@ class DistinctBy(AddsUp):
     bounds that `RowCounts` states for its contribution. The answer of a part is the size of the union of the sets of all units.
     Add/remove: it grows by 0 to v_i. Replace-one: it changes by d_i with -v_i <= d_i <= v'_i, so |d_i| <= v_i + v'_i,
     d_i^2 <= v_i^2 + v'_i^2 and no |d_i| exceeds the largest v_i. These are the bounds of counts by part, under both relations.
+    Where the column is the unit's own, all rows of a unit hold one value: v_i is 0 or 1 in every part, and 1 in at most
+    min(k, m) of them, as the k sampled rows lie in at most m parts. So v is bounded as where a unit counts with one row in each
+    of its parts.
     Numbers of units add up over parts of the table that hold whole units; those of other values do not.
     """
 
@@ -312,15 +315,15 @@ class DistinctBy(AddsUp):
         return unit.column == self.column
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
-        """That of counts by part; see the class notes."""
-        return RowCounts(self.column, self.by).sensitivity(unit)
+        """That of counts by part, of units where the column is theirs; see the class notes."""
+        return RowCounts(self.column, self.by, units=self.adds_up(unit)).sensitivity(unit)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact numbers: a list of one int for each part."""
+        """Exact numbers: int64s, one for each part."""
         codes, count = view.units(self.column)
         parts, positions = rows_in_parts(view, unit, self.by, codes >= 0)
         pairs = bounding.different(parts * count + (codes if positions is None else codes[positions]))
-        return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count).tolist())
+        return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count))
 
 
 def _held(codes: NDArray[np.int64]) -> int:

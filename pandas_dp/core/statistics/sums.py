@@ -71,16 +71,17 @@ class Total(AddsUp):
         return Sensitivity(l1=l1, l2_squared=l2_squared, linf=linf)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact totals in lattice steps: a list of one Python int, or one for each part."""
+        """Exact totals in lattice steps: a list of one Python int, or an array of one for each part."""
         if unit.column is not None:
             return Exact(self._by_unit(view, unit))
         if self.by is not None:
-            rows, firsts = _sums_in_parts(view, unit, self.by, self, 1)
-            return Exact([s + n * self.lattice.low for s, n in zip(firsts, rows, strict=True)])
+            largest = view.rows * max(abs(self.lattice.low), abs(self.lattice.low + self.lattice.cells))
+            rows, firsts = (_wide(sums, largest) for sums in _sums_in_parts(view, unit, self.by, self, 1))
+            return Exact(firsts + rows * self.lattice.low)
         held, total = offset_sum(self.lattice, view.column(self.column))
         return Exact([total + held * self.lattice.low])
 
-    def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
+    def _by_unit(self, view: View, unit: PrivacyUnit) -> Ints:
         """Totals of each unit in each part that it has rows in, cut, and added up by part."""
         owners, units = bounding.owners(view, unit)
         c, parts = (unit.rows, 1) if self.by is None else (min(unit.rows_per_group, unit.rows), self.by.count)
@@ -103,7 +104,7 @@ class Total(AddsUp):
             held[over] = sign * (size * most // sizes[over])
         total = np.zeros(parts, dtype=held.dtype)
         np.add.at(total, pairs % parts, held)
-        return total.tolist()  # type: ignore[no-any-return]
+        return total
 
 
 @dataclass(frozen=True)
@@ -150,9 +151,10 @@ class Moments(AddsUp):
         return Sensitivity(l1=sides * rows * t, l2_squared=sides * squared * t**2, linf=rows * t)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact feature sums, Python ints: shape (features,), or (parts * features,) part after part."""
+        """Exact feature sums: a list of Python ints, shape (features,), or an array, shape (parts * features,)."""
         if self.by is not None:
-            return Exact(self._by_part(view, unit, self.by))
+            sums = _wide(_sums_in_parts(view, unit, self.by, self, self.degree), view.rows * self.row_total)
+            return Exact(np.stack(self._features(*sums), axis=1).ravel())
         if unit.column is None:
             return Exact(self._features(*offset_sum(self.lattice, view.column(self.column), self.degree)))
         return Exact(self._by_unit(view, unit))
@@ -161,10 +163,6 @@ class Moments(AddsUp):
         """Sums of the features from those of 1, v and q."""
         risen = first * (self.row_total // self.lattice.cells)
         return [risen - second, rows * self.row_total - risen - second, 2 * second][: self.features]
-
-    def _by_part(self, view: View, unit: PrivacyUnit, by: Partition) -> list[int]:
-        sums = _sums_in_parts(view, unit, by, self, self.degree)
-        return [feature for part in zip(*sums, strict=True) for feature in self._features(*part)]
 
     def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
         codes, units = bounding.owners(view, unit)
@@ -213,12 +211,8 @@ def group_sum(values: NDArray[np.int64], codes: NDArray[Any], groups: int, large
 
 def exact_sum(values: Ints, largest: int) -> int:
     """Sum of integers of absolute value at most `largest`, in int64 pieces that cannot wrap, then in Python ints."""
-    if values.dtype == object:
-        return sum(values.tolist())
     block = max(1, ((1 << 62) - 1) // max(largest, 1))
-    if block >= values.size:
-        return int(values.sum())  # int64
-    if block < isqrt(values.size) + 1:
+    if values.dtype == object or block < isqrt(values.size):
         return sum(values.tolist())
     return sum(int(values[at : at + block].sum()) for at in range(0, values.size, block))
 
@@ -228,8 +222,8 @@ def _wide(values: Ints, largest: int) -> Ints:
     return values.astype(object) if largest >= 1 << 62 else values.astype(np.int64, copy=False)
 
 
-def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Moments, degree: int) -> list[list[int]]:
-    """Exact `lattice.power_sums` of each part, after contribution bounding: for each power a list with one entry a part."""
+def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Moments, degree: int) -> Ints:
+    """Exact `lattice.power_sums` of each part, after contribution bounding: shape (degree + 1, parts)."""
     values, present = view.column(of.column)
     if unit.column is None:
         codes, parts = view.coded(by)
@@ -239,7 +233,7 @@ def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Mom
     sums = sums_by_place(of.lattice, (values, present), lambda rows: places(codes[rows]), parts.size, degree)
     totals = np.zeros((by.count + 1, degree + 1), dtype=sums.dtype)  # the last: in no part
     np.add.at(totals, parts, sums.T)
-    return totals[:-1].T.tolist()  # type: ignore[no-any-return]
+    return totals[:-1].T
 
 
 def sums_by_place(lattice: Lattice, raw: Raw, place: Callable[[slice], Ints], size: int, degree: int) -> Ints:
