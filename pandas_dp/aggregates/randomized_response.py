@@ -77,7 +77,7 @@ class RandomizedAnswers(SingleLook):
 
     def _kept(self, terms: Terms) -> str:
         chance = self._mechanism(terms.price).keep / WORD
-        return f"a key is kept with probability {chance:.4g}, else any key is taken; see .estimate()"
+        return f"a key is kept with probability {chance:.4g}, otherwise any key is drawn; see .estimate()"
 
     def estimate(self, answers: pd.Series[Any], price: Price, level: float, project: bool) -> pd.DataFrame:
         """Proportion of each key, from released answers; see `proportions`."""

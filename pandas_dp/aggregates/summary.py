@@ -183,7 +183,8 @@ class SummaryWithBars(Summary):
 
     def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
         ends = Caution(
-            "smallest and largest value belong to single rows, so the interval of min starts and of max ends at a bound"
+            "the smallest and the largest value belong to single rows, so the interval of min starts at a bound and that of "
+            "max ends at one"
         )
         return ends, f"{SHARED}, two fifths of it their error bars"
 

@@ -82,7 +82,7 @@ class AuditResult(Spelled):
         ]
         if not self.violated:
             facts += [
-                f"power    noise that spends {self.claimed:g} to the full shows about {_down(self.expected)} here",
+                f"power    noise that spends {self.claimed:g} in full shows about {_down(self.expected)} here",
                 "This proves nothing by itself: other tables, or more samples, may show more.",
             ]
         return facts

@@ -64,7 +64,7 @@ class CsvForm:
         encoding = letter_by_letter(options.encoding)
         if not encoding:
             raise ArgumentValueError(
-                "--encoding must be 'utf-8' or one of a byte for each letter: --encoding latin-1, or cp1252"
+                "--encoding must be 'utf-8' or an encoding with one byte for each letter: --encoding latin-1, or cp1252"
             )
         return cls(sep, options.decimal, options.thousands, "utf-8-sig" if encoding == "utf-8" else encoding)
 
@@ -216,7 +216,7 @@ def _found(path: str) -> tuple[str, list[str]]:
         raise ArgumentValueError(f"data files must end with {', '.join(FORMATS)}: visits.parquet")
     if len(forms) > 1 or (len(files) > 1 and forms == {"feather"}):
         raise ArgumentValueError(
-            "several files are read together where all are Parquet, or all are CSV: 'visits/*.parquet'"
+            "several files can be read together only if all are Parquet or all are CSV: 'visits/*.parquet'"
         )
     if again:
         raise DataFileError(

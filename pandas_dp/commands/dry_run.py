@@ -32,8 +32,8 @@ Where = tuple[str | None, str | None, str | None]
 Questions = Callable[[pd.DataFrame], Iterable[tuple[str, Query]]]
 
 SPARE = (
-    "no room    if an answer is lost to SIGKILL or a power cut after its draw began: its question is charged again. Leave the "
-    "price of the dearest one, or raise the total then: pandas-dp ledger extend"
+    "no room    if an answer is lost to SIGKILL or a power cut after its draw began: its question is charged again. Leave room "
+    "for the most expensive question, or raise the total in that case: pandas-dp ledger extend"
 )
 WAITS = "nothing, charged before"
 

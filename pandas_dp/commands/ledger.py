@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
         "verify": "read everything and check that nothing was changed; exit code 1 if something was",
         "export": "every entry as one line of JSON, with what was answered",
         "report": "the certificate, a page of HTML; or a statement (.json), or an entry for the registry (.yaml)",
-        "extend": "raise the total of a budget, on record; sound where released answers did not decide on it",
+        "extend": "raise the total of a budget, on record; sound if released answers did not influence this decision",
         "backup": "a whole copy under a new name; nothing can be charged to it until it is restored",
         "restore": "go on with a back-up or an older copy, and charge what was answered after it was made",
     }
@@ -66,7 +66,7 @@ def add(commands: Any) -> None:
     made["extend"].add_argument("--name", required=True, help="the budget")
     made["extend"].add_argument("--to", metavar="EPSILON", help="the new total, not what is added to it")
     made["extend"].add_argument("--to-delta", metavar="DELTA", help="the new total delta")
-    made["extend"].add_argument("--reason", required=True, help="why; it stands in the ledger")
+    made["extend"].add_argument("--reason", required=True, help="why; this is recorded in the ledger")
     made["backup"].add_argument("to", metavar="TO", help="the new file")
     spent = made["restore"].add_mutually_exclusive_group(required=True)
     since = "charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered"
@@ -239,7 +239,7 @@ def _verified(ledger: Ledger) -> Iterator[str]:
             f"stored answers are damaged ({len(damaged):,}; budget and entry: {told}): these questions are refused until a "
             "new draw is paid, fresh=True. No charge is damaged"
         )
-    yield "no stored answer was changed; one that was taken out would not be noticed"
+    yield "no stored answer was changed; a removed one would not be noticed"
 
 
 def _exported(ledger: Ledger) -> Iterator[str]:

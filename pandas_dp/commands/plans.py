@@ -66,7 +66,7 @@ PERIOD: dict[str, Any] = {  # the option that says which periods a job is about
     "nargs": "+",
     "default": (),
     "metavar": "NAME",
-    "help": "which day, or from which to which, of a budget for each: 2026-11-28; never taken from the rows",
+    "help": "the day, or the first and the last one, if each day has a budget: 2026-11-28; never taken from the rows",
 }
 EXAMPLE = 'name = "visits", epsilon = 3, unit = "patient_id", max_rows = 10'
 
@@ -187,7 +187,7 @@ def check_period(terms: BudgetTerms, period: Sequence[str], line: str) -> None:
         example, one = EXAMPLES[Periods.from_text(terms.unit.periods).period], terms.unit.period
         raise ArgumentTypeError(f"this budget is per {one}: say which {one}s count: --period {example}")
     if period and terms.unit.periods is None:
-        raise ArgumentTypeError(f"--period needs a budget for each: {line}")
+        raise ArgumentTypeError(f"--period needs a budget for each period: {line}")
     if len(period) > 2:
         raise ArgumentValueError("--period takes one period, or the first and the last: --period 2026-11-01 2026-11-30")
 
@@ -339,7 +339,7 @@ def fitting(where: str, what: str, check: Callable[[], Made]) -> Made:
 def _known(said: Mapping[str, Any], names: Iterable[str], what: str) -> None:
     for name in said:
         if name not in names:
-            raise ArgumentValueError(f"{what} knows {', '.join(names)}, not {name!r}{did_you_mean(name, names)}")
+            raise ArgumentValueError(f"{what} takes {', '.join(names)}, not {name!r}{did_you_mean(name, names)}")
 
 
 def _section(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -82,7 +82,7 @@ def add(commands: Any) -> None:
     query.add_argument("--rho", help="instead of --epsilon: price of Gaussian noise")
     query.add_argument("--within", help="instead of a price: how far off the answer may be")
     query.add_argument("--confidence", help="probability that --within holds (default: 0.95)")
-    query.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
+    query.add_argument("--ledger", metavar="FILE", help="ledger file; made if it does not exist")
     query.add_argument("--name", help="name of the budget in the ledger")
     query.add_argument("--total", help="epsilon of the whole budget: needed once, when it is opened")
     query.add_argument("--total-delta", help="delta of the whole budget; a tenth of it is for finding keys")
@@ -96,13 +96,11 @@ def add(commands: Any) -> None:
         choices=[str(relation.value) for relation in NeighboringRelation],
         help="what is hidden of a unit: that it is there (add_remove, the default) or what it holds (replace_one)",
     )
-    query.add_argument(
-        "--each", choices=list(EXAMPLES), help="where the total is for each hour, day, week, month or year"
-    )
+    query.add_argument("--each", choices=list(EXAMPLES), help="if the total is for each hour, day, week, month or year")
     query.add_argument("--time", metavar="COLUMN", help="with --each: says when a row happened")
     query.add_argument("--zone", help="with --each: whose clocks count for moments with a time zone (default: UTC)")
     query.add_argument(
-        "--lifetime", help="with --each and --unit: a cap on the epsilon of one unit in all of them, for good"
+        "--lifetime", help="with --each and --unit: a cap on the epsilon of one unit in all periods together, for good"
     )
     query.add_argument("--period", **PERIOD)
     query.add_argument("--reason", help=second_budgets.HELP)
@@ -110,7 +108,7 @@ def add(commands: Any) -> None:
         "--schema", metavar="FILE", help="TOML file of public facts: [age] and below it bounds = [0, 120]"
     )
     query.add_argument("--table", help="public name of the content (default: that of the budget)")
-    query.add_argument("--version", help="public version of it: asked again, the answer comes back for free")
+    query.add_argument("--version", help="public version of the content: asked again, the answer comes back for free")
     query.add_argument("--dry-run", action="store_true", help="only show cost and error: reads no row, charges nothing")
     query.add_argument("--rows", type=int, help="about how many rows there are, for the error that --dry-run shows")
     query.add_argument("--json", action="store_true", help="print the answer with all that is known of it as JSON")

@@ -226,9 +226,8 @@ def _lost(session: Session) -> str:
     ledger, name = session._ledger, session.name
     if not (told := lost(ledger, name)):
         return ""
-    return (
-        f"{told}. Where a plan cannot finish for it, raise the total on record and in the plan: {extend(ledger, name)}"
-    )
+    raised = f"raise the total on record and in the plan: {extend(ledger, name)}"
+    return f"{told}. If the plan cannot finish because of this, {raised}"
 
 
 def _asked(question: Foreseen, frame: pd.DataFrame) -> tuple[Release, bool]:

@@ -54,13 +54,13 @@ def bins(
     if not listed(edges):
         raise line.refuse("bins must be the list of public edges, not their number")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
-        raise ArgumentValueError("bins may hold at most 10,000,001 edges, those of 10,000,000 bins")
+        raise ArgumentValueError("bins may hold at most 10,000,001 edges, for 10,000,000 bins")
     given = plain_entries(edges)
     if len(given) < 2:
         raise line.refuse("bins needs at least two edges", ArgumentValueError)
     rising = np.asarray(_raw_edges(given, kind))  # of integers or float64: there may be millions
     if not (rising[:-1] < rising[1:]).all():
-        raise line.refuse("bins must rise from edge to edge", ArgumentValueError)
+        raise line.refuse("bins must be in strictly ascending order", ArgumentValueError)
     raw = tuple(rising.tolist())
     make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
     return make(column, raw, isinstance(raw[0], int), other, null, kind)

@@ -119,7 +119,7 @@ def _lattice(lower: Fraction, upper: Fraction, exact_step: Fraction | None, bits
         raise ArgumentValueError("step must be positive and at least 1/2**31 of the distance between the bounds")
     made = Lattice.between(lower, upper, bits, exact_step)
     if made.cells < 1:
-        raise ArgumentValueError("step must be smaller than the distance of the bounds")
+        raise ArgumentValueError("step must be smaller than the distance between the bounds")
     return made
 
 

@@ -194,11 +194,13 @@ def halves(count: int) -> str:
 def shares(weights: Any, count: int, of: str, line: str) -> list[Fraction]:
     """Exact positive weights, one for each of some answers, queries or candidates, that add up to 1."""
     if not listed(weights) or not isinstance(weights, Sequence | np.ndarray | pd.Index):
-        raise ArgumentTypeError(f"weights must be a list of {count:,} numbers, one for each {of} in its order: {line}")
+        raise ArgumentTypeError(
+            f"weights must be a list of {count:,} numbers, one for each {of}, in the same order: {line}"
+        )
     exact = [exact_number(weight, "weights") for weight in weights]
     if len(exact) != count or min(exact) <= 0 or sum(exact) != 1:
         raise ArgumentValueError(
-            f"weights must be {count:,} positive numbers, one for each {of} in its order, that add up to exactly 1 "
+            f"weights must be {count:,} positive numbers, one for each {of}, in the same order, that add up to exactly 1 "
             f"(thirds as Fraction(1, 3)): {line}"
         )
     return exact
@@ -250,8 +252,8 @@ def unrounded(parts: Keys, dtype: Any) -> None:
     given = (key for key in parts.keys if isinstance(key, Real | Decimal))
     if not decimals and any(ROUNDED <= abs(key) < math.inf for key in given):
         raise ArgumentValueError(
-            f"keys of {parts.column!r} must lie below 2**53: this column may hold larger numbers rounded. Protect one of "
-            f"whole numbers that has missing values: df.astype({{{parts.column!r}: 'Int64'}}), or read its file by "
+            f"keys of {parts.column!r} must lie below 2**53: this column may hold larger numbers in rounded form. Protect it "
+            f"with a dtype of whole numbers that may be missing: df.astype({{{parts.column!r}: 'Int64'}}), or read its file by "
             "pandas_dp.read_parquet('visits.parquet')"
         )
 

@@ -179,7 +179,7 @@ def few_columns(columns: Sequence[str]) -> None:
     """Refuse more columns than one call finds combinations of."""
     if len(columns) > MOST_FOUND:
         raise ArgumentValueError(
-            f"combinations of at most {MOST_FOUND} columns are found: name fewer, such as groupby(['state', 'sex'])"
+            f"combinations of at most {MOST_FOUND} columns can be discovered: name fewer, such as groupby(['state', 'sex'])"
         )
 
 
@@ -230,7 +230,7 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
         )
     # the Friday of business days is over long before the next one starts
     if not checks.follow(given) or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
-        raise line.refuse("periods must follow one upon another", ArgumentValueError)
+        raise line.refuse("periods must follow one another without gaps", ArgumentValueError)
     starts = pd.DatetimeIndex([*given.start_time, (given[-1] + 1).start_time])
     try:  # where the clocks skip the start, the period starts with the first instant after it
         starts = starts.as_unit("ns").tz_localize(kind.tz, nonexistent="shift_forward")

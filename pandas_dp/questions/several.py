@@ -335,7 +335,7 @@ def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -
     if isinstance(within, str) or not isinstance(within, Sequence) or len(within) != len(asked):
         example = ", ".join(["20"] * len(asked))
         raise ArgumentTypeError(
-            f"within must be a list of {len(asked)} errors, one for each answer in its order: within=[{example}]"
+            f"within must be a list of {len(asked)} errors, one for each answer, in the same order: within=[{example}]"
         )
     wanted = [numbers.accuracy(error, LEVEL, None, 0, None) for error in within]
     terms = table.terms(frame._steps, price, table.counted(frame._groups, table.session.unit))

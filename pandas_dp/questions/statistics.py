@@ -549,7 +549,7 @@ def _vertices(given: Any, kinds: list[Kind], line: str) -> tuple[Hashable, ...]:
         raise ArgumentTypeError(f"vertices must be a list: {line}")
     vertices = list(islice(given, MOST_VERTICES + 1))
     if not 2 <= len(vertices) <= MOST_VERTICES:
-        raise ArgumentValueError(f"vertices must be 2 at least and {MOST_VERTICES} at most: {line}")
+        raise ArgumentValueError(f"vertices must be at least 2 and {MOST_VERTICES} at most: {line}")
     if any(is_missing(vertex) for vertex in vertices):
         raise ArgumentValueError(f"vertices must not hold a missing value: {line}")
     try:

@@ -27,7 +27,7 @@ BARRED = ("median", "min", "max")  # whose error bars are bought
 MOST_PARTS = 100
 OPTIONS = ("bounds", "weights", "within", "error_bar")
 AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
-SIZE = "; 'count' is of the rows with a value in the column, all rows are a question of their own, .size()"
+SIZE = "; 'count' counts the rows with a value in the column; to count all rows, ask .size()"
 NAMED = "agg(typical=('income', 'median'), bounds={'income': (0, 100_000)})"
 
 

@@ -29,16 +29,16 @@ LOGLESS = (
     "{log} back beside it. Where you know that there never was a budget, delete the file and protect anew"
 )
 UNKNOWN = (
-    "an older version kept its charges in a log beside this file, and its log was not here when it was converted. Where every "
-    "program that used it ended by itself there was none: type pandas-dp ledger restore visits.dpledger --spent-since "
-    "epsilon=0. Else type an upper bound of what the log held, or --all"
+    "an older version kept its charges in a log beside this file, and its log was not here when it was converted. If every "
+    "program that used it ended by itself, there was none: type pandas-dp ledger restore visits.dpledger --spent-since "
+    "epsilon=0. Otherwise type an upper bound for what the log held, or --all"
 )
 STALE = (
-    "an older version kept its charges in a log beside this file, and the log that is here is of another moment: nothing was "
+    "an older version kept its charges in a log beside this file, and the log that is here is from another time: nothing was "
     f"changed. Put back the log that was beside it then, or use a back-up, and type {RESTORE}"
 )
 TORN = (
-    "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Put "
+    "a charge was cut short in this ledger file, and the journal beside it is from another time: nothing was changed. Put "
     f"back the journal that was beside it then, or use a back-up, and type {RESTORE}"
 )
 UNPREPARED = {

@@ -171,7 +171,7 @@ def test_what_the_release_says_and_keeps():
     assert answers.interval() is None
     assert answers.mechanism == "randomized response"
     assert answers.epsilon == 1
-    assert answers.notes == ("a key is kept with probability 0.3642, else any key is taken; see .estimate()",)
+    assert answers.notes == ("a key is kept with probability 0.3642, otherwise any key is drawn; see .estimate()",)
     assert "no interval known, epsilon 1, randomized response" in repr(answers)
     assert json.loads(answers.to_json())["value"]["values"] == answers.tolist()
     for kept in (pickle.loads(pickle.dumps(answers)), copy.copy(answers)):

@@ -22,7 +22,7 @@ def test_no_violation():
         "  event    the number is at least 3, more often on the table",
         "  counts   1,500 to 600, of 2,500 outputs each",
         "  samples  5,000 on each table; half of them chose the event",
-        "  power    noise that spends 1 to the full shows about 0.9041 here",
+        "  power    noise that spends 1 in full shows about 0.9041 here",
         "  This proves nothing by itself: other tables, or more samples, may show more.",
     ]
 

@@ -73,7 +73,7 @@ def test_on_the_command_line(tmp_path):
         (("--decimal", ""), "--decimal takes one sign"),
         (("--decimal", "5"), "--decimal cannot be '5', which has a meaning of its own"),
         (("--thousands", "."), "--decimal and --thousands are two signs"),
-        (("--encoding", "utf-16"), "--encoding must be 'utf-8' or one of a byte for each letter"),
+        (("--encoding", "utf-16"), "--encoding must be 'utf-8' or an encoding with one byte for each letter"),
         (("--encoding", "shift-jis"), "--encoding must be"),
         (("--encoding", "no such"), "--encoding must be"),
     ],

@@ -86,10 +86,10 @@ def test_files_that_are_no_one_table_are_refused(tmp_path, job):
         data_files.empty_frame(folder, NOTHING)
     (job.data / "2.csv").unlink()
     visits().to_parquet(job.data / "2.parquet")
-    with pytest.raises(ArgumentValueError, match="where all are Parquet, or all are CSV"):
+    with pytest.raises(ArgumentValueError, match="only if all are Parquet or all are CSV"):
         data_files.empty_frame(folder, NOTHING)
     halves(job.data, "feather")
-    with pytest.raises(ArgumentValueError, match="where all are Parquet, or all are CSV"):
+    with pytest.raises(ArgumentValueError, match="only if all are Parquet or all are CSV"):
         data_files.empty_frame(f"{folder}/*.feather", NOTHING)
     visits().rename(columns={"cost": "price"}).to_parquet(job.data / "3.parquet")
     with pytest.raises(DataFileError, match=r"differ in 'cost'.*rewrite them alike; nothing was charged"):

@@ -51,7 +51,7 @@ def test_verify_counts_the_chain_and_finds_a_changed_entry(capsys, books):
         "^visits: 3 entries, none changed; chain [0-9a-f]{32}/1, its head [0-9a-f]{64}$", out, re.MULTILINE
     )
     assert "rows: 2 entries" in out
-    assert out.endswith("no stored answer was changed; one that was taken out would not be noticed\n")
+    assert out.endswith("no stored answer was changed; a removed one would not be noticed\n")
     with sqlite3.connect(books) as connection:
         connection.execute("UPDATE entries SET price = 'epsilon=0.1' WHERE budget = 1 AND sequence = 2")
     connection.close()

@@ -325,7 +325,7 @@ ADVISED = {  # a question, options beside the usual ones, and where the refusal 
     "rows below zero": ("count()", {"--rows": "-1"}, f"such as {OPTIONS}$"),
     "rows of a unit below zero": ("count()", {"--unit": "pid", "--max-rows": "-1"}, f"such as {OPTIONS}$"),
     "a unit alone": ("count()", {"--unit": "pid"}, f"needs max_rows: {OPTIONS}$"),
-    "no unit": ("rows_per_unit()", {}, f"a column: {OPTIONS}$"),
+    "no unit": ("rows_per_unit()", {}, f"as its unit: {OPTIONS}$"),
     "an empty version": ("count()", {"--version": ""}, f"such as {OPTIONS}$"),
     "an empty table": ("count()", {"--table": ""}, f"such as {OPTIONS}$"),
     "a name of a part": ("count()", {"--name": "a::b"}, f"of a budget: {OPTIONS}$"),

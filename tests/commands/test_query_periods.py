@@ -55,7 +55,7 @@ def test_a_day_is_opened_asked_again_and_others_with_it(ask):
     ("more", "code", "told"),
     [
         ((*OPENED,), 2, "this budget is per day: say which days count: --period 2026-11-28"),
-        (("--total", 1, *DAY), 2, "--period needs a budget for each: --each D --time visited_at"),
+        (("--total", 1, *DAY), 2, "--period needs a budget for each period: --each D --time visited_at"),
         (("--total", 1, "--each", "D", *DAY), 2, "--total 1 --each D --time visited_at"),
         (
             ("--total", 1, "--each", "D", "--time", "at", "--lifetime", 5, *DAY),

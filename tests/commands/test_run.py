@@ -318,7 +318,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
         ('unit = "pid"', 'unit = "pit"', "unit='pit' is not a column of this table; did you mean 'pid'"),
         ("epsilon = 0.25 }\ncalls", "epsilon = -1 }\ncalls", "query 'middle': epsilon must lie between"),
         ("version = 2026-11-28", "", "run needs --version: pandas-dp run "),
-        ("[budget]", "[budgets]", "a plan knows budget, table, schema, plan, queries, not 'budgets'; did you mean 'budget'?"),
+        ("[budget]", "[budgets]", "a plan takes budget, table, schema, plan, queries, not 'budgets'; did you mean 'budget'?"),
         ("epsilon = 3", "epsilon = [", "the plan is not TOML"),
         ("{ epsilon = 0.5 }", "0.5", "query 'rows': a price is a table: price = { epsilon = 0.5 }"),
         ('{ call = "median" }', "7", 'or with column: price = { epsilon = 0.5 }, calls = [{ call = "count", args = ["age"] }]'),

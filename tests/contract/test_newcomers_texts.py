@@ -361,7 +361,7 @@ def test_a_protected_frame_shows_every_bound_on_a_unit():
 def test_size_in_agg_is_told_from_count():
     df = protected()
     for frame in (df.dp(epsilon=1), df.dp(epsilon=1).groupby("sex", keys=["f", "m"])):
-        with pytest.raises(ArgumentValueError, match=r"all rows are a question of their own, \.size\(\)"):
+        with pytest.raises(ArgumentValueError, match=r"to count all rows, ask \.size\(\)"):
             frame.agg({"age": ["size", "mean"]}, bounds={"age": (0, 100)})
 
 

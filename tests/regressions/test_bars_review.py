@@ -363,7 +363,10 @@ TOLD = {
         lambda d: d.max("x", bounds=(0, 100), error_bar=True),
         "the largest value belongs to one row",
     ),
-    "describe": (lambda d: d.describe("x", bounds=(0, 100)), "smallest and largest value belong to single rows"),
+    "describe": (
+        lambda d: d.describe("x", bounds=(0, 100)),
+        "the smallest and the largest value belong to single rows",
+    ),
     "describe ranks": (lambda d: d.describe("x", bounds=(0, 100), error_bar=False), "min and max are the quantiles "),
     "median in agg": (
         lambda d: d.agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)}, error_bar=False),

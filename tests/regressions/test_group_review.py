@@ -89,11 +89,11 @@ def test_days_whose_first_hour_the_clocks_skip(zone, days):
 @pytest.mark.parametrize(
     ("frequency", "first", "zone", "match"),
     [
-        ("B", "2013-01-01", None, "follow one upon another: df.dp.0.1..groupby"),
+        ("B", "2013-01-01", None, "follow one another without gaps: df.dp.0.1..groupby"),
         ("M", "3013-01", None, "between 1678 and 2261: df.dp.0.1..groupby"),
         ("M", "2261-12", None, "between 1678 and 2261"),
         ("h", "2013-11-03 00:00", "America/New_York", "clocks of 'America/New_York' show twice"),
-        ("h", "2013-03-10 00:00", "America/New_York", "rise from edge to edge"),
+        ("h", "2013-03-10 00:00", "America/New_York", "strictly ascending order"),
     ],
 )
 def test_periods_that_are_no_bins_cost_nothing(frequency, first, zone, match):

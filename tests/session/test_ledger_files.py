@@ -282,7 +282,7 @@ def test_a_journal_is_not_put_into_a_file_that_another_charge_tore(path, charges
     assert moments
     for moment in moments:
         put(path, moment, journal_of(before, after))
-        with pytest.raises(LedgerError, match="the journal beside it is of another moment: nothing was changed"):
+        with pytest.raises(LedgerError, match="the journal beside it is from another time: nothing was changed"):
             open_ledger(path)
         assert Path(path).read_bytes() == moment
         assert Path(f"{path}-journal").read_bytes() == journal_of(before, after)
