@@ -101,9 +101,9 @@ class Readable:
         def look(connection: sqlite3.Connection) -> Any:
             row = self._row(connection, name)
             found = connection.execute(
-                "SELECT sequence, result, digest FROM entries JOIN results USING (budget, sequence) "
-                "WHERE budget = ? AND key = ? AND result IS NOT ? ORDER BY sequence DESC LIMIT 1",
-                (row.id, records.fingerprint(records.encode(key)), records.WAITS),
+                f"SELECT sequence, result, digest FROM results WHERE budget = ?1 AND sequence IN ({records.UNDER}) "  # noqa: S608
+                "AND result IS NOT ?3 ORDER BY sequence DESC LIMIT 1",
+                (row.id, records.fingerprint(records.encode(key)), records.MARK),
             ).fetchone()
             return found and (*found, records.digest("results", row.id, *found[:2]))
 
@@ -134,8 +134,8 @@ class Readable:
         """Return the whole record of a budget, oldest first."""
         # digits behind the second are random, see `records.append`
         columns = (
-            "sequence, substr(time, 1, 19) || '+00:00', kind, query, price, charge, result IS NOT NULL FROM entries "
-            "LEFT JOIN results USING (budget, sequence)"
+            "sequence, substr(time, 1, 19) || '+00:00', kind, query, price, charge, "
+            f"ifnull(result != x'{records.MARK.hex()}', 0) OR {records.UNDRAWN} FROM entries LEFT JOIN results USING (budget, sequence)"
         )
         try:
             return [
@@ -198,10 +198,6 @@ def waiting(connection: sqlite3.Connection, row: Row, key: str, charge: Charge) 
 
     None where an older copy was put back: the draw may have been made since that was copied.
     """
-    query = "SELECT sequence, digest FROM entries JOIN results USING (budget, sequence) WHERE budget = ? AND key = ?"
-    asked = row.id, records.fingerprint(records.encode(key)), charge.to_text(), records.WAITS
-    for sequence, written in connection.execute(f"{query} AND charge = ? AND result = ?", asked).fetchall():
-        intact = written == records.digest("results", row.id, sequence, records.WAITS)
-        if intact and not records.restored(connection, row):
-            return sequence  # type: ignore[no-any-return]
-    return None
+    asked = row.id, records.fingerprint(records.encode(key)), charge.to_text()
+    found = connection.execute(f"{records.UNDER} AND charge = ?3 AND {records.UNDRAWN} LIMIT 1", asked).fetchone()
+    return None if found is None or records.restored(connection, row) else found[0]

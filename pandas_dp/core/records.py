@@ -1,8 +1,13 @@
 """How a ledger is written down: five tables, appended to, each entry chained to the one before.
 
-Entries and results are only ever added, but for the word that a charge waits for its draw, which goes. The row of a budget
-carries its sums, so that a charge reads one row, the digest of its last entry, and a seal over all its columns, so that a
-flipped bit cannot lower the sums. Stored texts have a digest that holds where they belong.
+Entries and results are only ever added. The row of a budget carries its sums, so that a charge reads one row, the digest of
+its last entry, and a seal over all its columns, so that a flipped bit cannot lower the sums. Stored texts have a digest that
+holds where they belong.
+
+Pages of one transaction reach the disk in the order of their numbers, so a process that is killed may leave any first part of
+them. All that decides on a charge is in entries therefore, also that one waits for its draw, and that this was begun: they are
+chained, and the row of the budget ends the chain, so `verify` tells a part from the whole. A text is stored in another
+transaction than the entry it belongs to, and no index is believed without the entry itself.
 """
 
 from __future__ import annotations
@@ -30,7 +35,15 @@ SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
 PERIODS_VERSION = 5  # of a file with a budget that has periods: an older program refuses it
 STORED = ("results", "answers")
 ALL = "all that was left"  # the price of an older copy of which nobody knows what was answered since
-WAITS = b"{}"  # in place of a result: nothing was drawn for this charge
+MARK = (
+    b"{}"  # what older versions stored in place of a result that was still to be drawn; it is no answer, nor believed
+)
+# of an entry: its charge pays for a draw that is told by an entry of its own, and there is none yet
+UNDRAWN = """time LIKE '% waits' AND NOT EXISTS (SELECT 1 FROM entries AS later WHERE later.budget = entries.budget AND
+    later.sequence > entries.sequence AND later.kind = 'draw' AND later.query = 'entry ' || entries.sequence)"""
+# entries of a budget under a key: the index only says where to look
+UNDER = """SELECT sequence FROM entries NOT INDEXED WHERE budget = ?1 AND +key = ?2 AND sequence IN
+    (SELECT sequence FROM entries INDEXED BY entries_by_key WHERE budget = ?1 AND key = ?2)"""
 REFINED = "refine("  # begins the text of an entry that paid the difference between two draws
 RESULTS, ANSWERS = (
     f"""CREATE TABLE {table} (
@@ -193,8 +206,8 @@ def had(connection: sqlite3.Connection, row: Row, budget: Budget) -> bool:
 
 def charged(connection: sqlite3.Connection, row: Row, key: str) -> int | None:
     """Return the sequence number of the first entry under a key, if there is one."""
-    query = "SELECT min(sequence) FROM entries WHERE budget = ? AND key = ?"
-    return connection.execute(query, (row.id, fingerprint(encode(key)))).fetchone()[0]  # type: ignore[no-any-return]
+    found = connection.execute(f"SELECT min(sequence) FROM ({UNDER})", (row.id, fingerprint(encode(key))))
+    return found.fetchone()[0]  # type: ignore[no-any-return]
 
 
 def restored(connection: sqlite3.Connection, row: Row, all_of_it: bool = False) -> bool:
@@ -211,14 +224,16 @@ def append(
     price: str,
     charge: Charge | None = None,
     key: str | None = None,
+    waits: bool = False,
 ) -> int:
     """Append an entry and write the row, its new sums included; return the sequence number.
 
     Random digits behind the second, which nobody is shown, tell it from the entry that a copy of the file gets in this second.
+    Behind them stands whether it waits for its draw, see `UNDRAWN`.
     """
     # of SQLite, which is seeded anew where a fork opens the file, so that a charge needs no generator of the system
     digits = connection.execute("SELECT abs(random() % 1000000)").fetchone()[0]
-    when = datetime.now(UTC).replace(microsecond=digits).isoformat(timespec="microseconds")
+    when = datetime.now(UTC).replace(microsecond=digits).isoformat(timespec="microseconds") + " waits" * waits
     said = kind, plain(query), plain(price), None if charge is None else charge.to_text()
     entry = (row.last + 1, when, *said, None if key is None else fingerprint(encode(key)))
     row = row._replace(last=row.last + 1, head=_seal((row.head, *entry)))
