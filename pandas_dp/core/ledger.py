@@ -24,7 +24,7 @@ from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, filter_for
-from pandas_dp.core.ledger_reading import LedgerEntry, Readable, waiting
+from pandas_dp.core.ledger_reading import MARK, UNDRAWN, LedgerEntry, Readable, charged, waiting
 from pandas_dp.core.period_sums import MOST, charge_all, pay, read, rewrite
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
@@ -183,7 +183,7 @@ class Ledger(Readable):
             row = self._row(connection, name)
             if row.unit != records.unit_text(unit):
                 raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
-            paid = records.charged(connection, row, key or "") if once or sole else None
+            paid = charged(connection, row, key or "") if once or sole else None
             if sole and (paid or type(row.rule) is not PureFilter or records.restored(connection, row)):
                 raise LedgerError(f"this answer cannot be refined again: it is being refined, or {LOST}")
             if paid:
@@ -234,7 +234,7 @@ class Ledger(Readable):
                         f"INSERT INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - two words
                         "WHERE budget = ? AND sequence = ? AND kind = 'query' ON CONFLICT (budget, sequence) DO UPDATE "
                         "SET result = excluded.result, digest = excluded.digest WHERE result = ?",
-                        (text, records.digest(table, row.id, sequence, text), row.id, sequence, records.MARK),
+                        (text, records.digest(table, row.id, sequence, text), row.id, sequence, MARK),
                     )
 
         self._store.transact(DURABLE, write)
@@ -253,7 +253,7 @@ class Ledger(Readable):
         """
 
         def write(connection: sqlite3.Connection, row: Row) -> int:
-            query = f"SELECT 1 FROM entries NOT INDEXED WHERE budget = ? AND sequence = ? AND {records.UNDRAWN}"  # noqa: S608
+            query = f"SELECT 1 FROM entries NOT INDEXED WHERE budget = ? AND sequence = ? AND {UNDRAWN}"  # noqa: S608
             if connection.execute(query, (row.id, sequence)).fetchone() is None:
                 raise LedgerError("another process draws for this charge")
             return records.append(connection, row, "draw", f"entry {sequence}", "")

@@ -35,15 +35,6 @@ SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
 PERIODS_VERSION = 5  # of a file with a budget that has periods: an older program refuses it
 STORED = ("results", "answers")
 ALL = "all that was left"  # the price of an older copy of which nobody knows what was answered since
-MARK = (
-    b"{}"  # what older versions stored in place of a result that was still to be drawn; it is no answer, nor believed
-)
-# of an entry: its charge pays for a draw that is told by an entry of its own, and there is none yet
-UNDRAWN = """time LIKE '% waits' AND NOT EXISTS (SELECT 1 FROM entries AS later WHERE later.budget = entries.budget AND
-    later.sequence > entries.sequence AND later.kind = 'draw' AND later.query = 'entry ' || entries.sequence)"""
-# entries of a budget under a key: the index only says where to look
-UNDER = """SELECT sequence FROM entries NOT INDEXED WHERE budget = ?1 AND +key = ?2 AND sequence IN
-    (SELECT sequence FROM entries INDEXED BY entries_by_key WHERE budget = ?1 AND key = ?2)"""
 REFINED = "refine("  # begins the text of an entry that paid the difference between two draws
 RESULTS, ANSWERS = (
     f"""CREATE TABLE {table} (
@@ -204,12 +195,6 @@ def had(connection: sqlite3.Connection, row: Row, budget: Budget) -> bool:
     return connection.execute(query, {"id": row.id, "price": words(budget)}).fetchone() is not None
 
 
-def charged(connection: sqlite3.Connection, row: Row, key: str) -> int | None:
-    """Return the sequence number of the first entry under a key, if there is one."""
-    found = connection.execute(f"SELECT min(sequence) FROM ({UNDER})", (row.id, fingerprint(encode(key))))
-    return found.fetchone()[0]  # type: ignore[no-any-return]
-
-
 def restored(connection: sqlite3.Connection, row: Row, all_of_it: bool = False) -> bool:
     """Whether an older copy was put back, so that charges are missing; or with all that was left, which is no bound."""
     found = connection.execute("SELECT price FROM entries WHERE budget = ? AND kind = 'restored'", (row.id,)).fetchall()
@@ -229,7 +214,7 @@ def append(
     """Append an entry and write the row, its new sums included; return the sequence number.
 
     Random digits behind the second, which nobody is shown, tell it from the entry that a copy of the file gets in this second.
-    Behind them stands whether it waits for its draw, see `UNDRAWN`.
+    Behind them stands whether it waits for its draw, see `Ledger.begin`.
     """
     # of SQLite, which is seeded anew where a fork opens the file, so that a charge needs no generator of the system
     digits = connection.execute("SELECT abs(random() % 1000000)").fetchone()[0]

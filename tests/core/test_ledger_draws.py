@@ -10,6 +10,7 @@ from support.ledgers import ONE, UNIT, pure
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import open_ledger
+from pandas_dp.core.ledger_reading import MARK
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import BudgetExceededError, LedgerError
 from pandas_dp.session import ledger_files
@@ -85,7 +86,7 @@ def test_a_charge_waits_by_its_entry_alone(opened):
     first, marks = charge(opened), []
     opened.begin("data", first)
     for sequence in (first, first + 2):
-        marks.append((1, sequence, records.MARK, records.digest("results", 1, sequence, records.MARK)))
+        marks.append((1, sequence, MARK, records.digest("results", 1, sequence, MARK)))
     opened._store._connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?)", marks)
     second = charge(opened, "l", waits=False)
     assert second == first + 2
