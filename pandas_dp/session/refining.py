@@ -253,7 +253,7 @@ def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, wh
     query = replace(
         base.query,
         price=offer,
-        refines=(),
+        refines=tuple(worse for one in others for worse in session._drawn[one.entry].query.refines),
         averages=tuple((one.entry, one.price) for one in others),
         notes=(*base.query.notes, f"{ANEW} {why}"),
     )
