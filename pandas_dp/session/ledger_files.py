@@ -226,8 +226,10 @@ def _torn(connection: sqlite3.Connection) -> str:
     for row in rows:
         whole = whole and connection.execute(held, (row.id,)).fetchone() == (row.last, row.last)
         whole = whole and connection.execute(last, (row.id, row.last)).fetchone() == (row.head,)
-        if ";" in row.state:
-            period_sums.check(connection, row.id, row.state)
+        try:
+            period_sums.read(connection, row.id, row.state)
+        except LedgerError:
+            whole = False
     return "" if whole else records.DAMAGED
 
 
