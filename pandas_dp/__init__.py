@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas_dp.facts.starting  # noqa: F401 - before pandas is
 
 # isort: split
+import pandas
+
 from pandas_dp import datasets
 from pandas_dp.accessor.accessor import dp
 from pandas_dp.errors import (
@@ -25,6 +27,7 @@ from pandas_dp.errors import (
     StreamClosedError,
     UnknownSessionError,
     UnverifiedFrameError,
+    did_you_mean,
 )
 from pandas_dp.facts.schema import Schema
 from pandas_dp.moved import find_moved
@@ -44,22 +47,18 @@ if TYPE_CHECKING:
 
 find_moved()
 __version__ = "0.1.0"
-LATER = {
-    "Plan": "pandas_dp.queries.plan",
-    "Query": "pandas_dp.queries.query",
-    "ScannedTable": "pandas_dp.accessor.scan",
-    "geometric_prices": "pandas_dp.aggregates.choices",
-    "mock": "pandas_dp.session.mock",
-    "open_session": "pandas_dp.session.opening",
-    "plan": "pandas_dp.queries.plan",
-    "query": "pandas_dp.queries.query",
-    "read_csv": "pandas_dp.tables.readers",
-    "read_feather": "pandas_dp.tables.readers",
-    "read_parquet": "pandas_dp.tables.readers",
-    "reconcile": "pandas_dp.release.reconcile",
-    "running_total": "pandas_dp.release.running_total",
-    "scan_parquet": "pandas_dp.accessor.scan",
+_LATER = {  # what is loaded when it is asked for
+    "accessor.scan": "ScannedTable scan_parquet",
+    "aggregates.choices": "geometric_prices",
+    "queries.plan": "Plan plan",
+    "queries.query": "Query query",
+    "release.reconcile": "reconcile",
+    "release.running_total": "running_total",
+    "session.mock": "mock",
+    "session.opening": "open_session",
+    "tables.readers": "read_csv read_feather read_parquet",
 }
+LATER = {name: f"pandas_dp.{module}" for module, names in _LATER.items() for name in names.split()}
 
 __all__ = [
     "ArgumentTypeError",
@@ -114,4 +113,17 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(LATER[name]), name)
     if name == "split":
         raise AttributeError("pandas_dp.split(1, queries) is now pandas_dp.plan(queries, frame=df, epsilon=1)")
-    raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}")
+
+    within = () if name.startswith("_") else ("accounting", "audit", "datasets", "local", "teaching")
+    room = next((room for room in within if name in import_module(f"pandas_dp.{room}").__all__), "")
+    if room:
+        told = f": it is pandas_dp.{room}.{name}"
+    elif name == "protect":
+        told = ": a frame is protected by df.dp.protect(epsilon=3)"
+    elif name.startswith("scan_"):
+        told = ": scan_parquet('visits/*.parquet') scans files, and read_csv('visits.csv') loads one"
+    elif hasattr(pandas, name) and name.startswith("read_"):
+        told = f": read it with pandas, df = pandas.{name}(...), and then df.dp.protect(epsilon=3)"
+    else:
+        told = did_you_mean(name, __all__)
+    raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}{told}", name=name)

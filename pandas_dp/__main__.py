@@ -6,6 +6,7 @@ import argparse
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
@@ -13,7 +14,7 @@ import pandas as pd
 
 import pandas_dp
 from pandas_dp import datasets, dp
-from pandas_dp.commands import ledger, query, run
+from pandas_dp.commands import ledger, query, run, words
 from pandas_dp.commands.exits import DONE, ended
 from pandas_dp.errors import did_you_mean
 from pandas_dp.facts.starting import started
@@ -56,19 +57,30 @@ class Parser(argparse.ArgumentParser):
     """Knows what stands where a command lacks its first words, so that its refusal can name all that it lacks."""
 
     WORDS: ClassVar = {"query": {"FILE": query.FILE, "QUESTION": "count()"}, "run": {"PLAN": "plan.toml"}}
+    NEEDED: ClassVar = {"--name": "visits", "--reason": "a second year of visits"}
+    _typed: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
         """Hand such words to `main`, and on to the command, which asks nothing; anything else is told as ever."""
         known, names = self.WORDS.get(self.prog.split()[-1], {}), message.partition("are required: ")[2].split(", ")
-        if words := [word for name, word in known.items() if name in names]:
-            raise LackingError(words)
+        if lacking := [word for name, word in known.items() if name in names]:
+            raise LackingError(lacking)
+        choices = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
         if slip := re.search("(?:unrecognized arguments: |invalid choice: ')([^ =']+)", message):
-            choices = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
             message += did_you_mean(slip[1], choices)
+        elif names != [""]:
+            typed = (word.partition("=")[0] for word in self._typed if word.startswith("--"))
+            wrong = next((word for word in typed if not any(name.startswith(word) for name in choices)), None)
+            if wrong is not None:
+                message += f", and there is no {wrong}{did_you_mean(wrong, choices)}"
+            elif {*names} <= self.NEEDED.keys():
+                more = [word for name in names for word in (name, self.NEEDED[name])]
+                message += f": {words.line([*self.prog.split(), *self._typed, *more])}"
         super().error(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what is no option here, where those that there are are known, and not in the parser above."""
+        self._typed = sys.argv[1:] if args is None else [*args]
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -18,7 +18,7 @@ except ImportError:
     raise ImportError("pandas_dp.dask needs Dask: pip install 'pandas-dp[dask]'") from None
 
 from pandas_dp.accessor.accessor import Accessor
-from pandas_dp.facts.guides import Guide
+from pandas_dp.facts.argument_help import Guide
 from pandas_dp.tables import frames
 from pandas_dp.tables.dask_chunks import Partitions
 

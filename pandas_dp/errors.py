@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 LONGEST_NAME = 60  # longer names are not compared
 _SAME = {  # other words for a question, which differ from it by more than a slip
@@ -20,25 +21,61 @@ _SAME = {  # other words for a question, which differ from it by more than a sli
     "report": "to_html html certificate save export",
     "releases": "history log queries questions",
     "left": "remaining",
+    "value": "result answer number estimate",
+    "to_frame": "to_df",
 }
 SAME = {other: name for name, others in _SAME.items() for other in others.split()}
 
 
-def closest(name: object, known: Iterable[object]) -> str:
-    """The closest of the public names to an unknown one; an empty text where none is close."""
+def closest(name: object, known: Iterable[object], near: float = 0.6) -> str:
+    """The closest of the public names to an unknown one; an empty text where none is as near."""
     from difflib import get_close_matches  # only for mistakes: importing the package shall cost little
 
     names = [other for other in known if isinstance(other, str) and len(other) <= LONGEST_NAME]
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return ""
     same = SAME.get(name.lower(), "")
-    return same if same in names else next(iter(get_close_matches(name, names, n=1)), "")
+    return same if same in names else next(iter(get_close_matches(name, names, n=1, cutoff=near)), "")
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> str:
+def did_you_mean(name: object, known: Iterable[object], near: float = 0.6) -> str:
     """Return the end of a message about an unknown name: the closest of the public ones, if one is close."""
-    close = closest(name, known)
+    close = closest(name, known, near)
     return f"; did you mean {close!r}?" if close else ""
+
+
+def meant_file(path: str | os.PathLike[str]) -> str:
+    """Return the end of a message about a file that is not there: one in its folder whose name is close, if there is one."""
+    folder, name = os.path.split(os.fspath(path))
+    with suppress(OSError, ValueError):  # a name that no folder has
+        return did_you_mean(name, sorted(os.listdir(folder or ".")))
+    return ""
+
+
+class Spelled:
+    """Says of a name that an object has not got which of its names is close, where Python and pandas say no more than that."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Return a label, where this is an object of pandas."""
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                told = "" if name.startswith("_") else self._spelt(name)
+            # with its name, or Python would add what it takes for close
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{told}", name=name)
+
+        def _spelt(self, name):
+            """Say which name is close."""
+            known = {*dir(type(self)), *getattr(self, "__dict__", ())} - {
+                name
+            }  # dir() of an object of pandas asks it for names
+            return did_you_mean(
+                name, sorted(other for other in known if not other.startswith("_")), 0.7
+            )  # pandas has many
 
 
 class PandasDPError(Exception):

@@ -23,9 +23,9 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.numbers import checked_level
 from pandas_dp.facts.public_only import listed
 from pandas_dp.facts.schema import ColumnFacts
-from pandas_dp.release.base import checked_level
 
 __all__ = ["epsilon_of", "estimate", "randomize"]
 

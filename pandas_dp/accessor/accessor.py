@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
@@ -14,8 +15,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import explain, explained, uncopied
-from pandas_dp.facts.guides import Guide
+from pandas_dp.facts.argument_help import Guide, explain, explained, uncopied
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.session import alone, opening, periods, portions, registry
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@cache
 def _questions() -> type[PricedFrame]:
     """The questions there are, loaded with the first price: importing the package shall cost little."""
     from pandas_dp.questions.frame import PricedFrame
@@ -128,11 +129,11 @@ class Accessor(RowSteps[pd.DataFrame]):
         rho : number
             Instead of epsilon: the price of Gaussian noise in zero-concentrated differential privacy (zCDP). For one
             count 0.01 is noise of standard deviation 7, and half of rho is 1.4 times the noise.
-        within : number or Timedelta
-            Instead of a price: the answer will be within this distance of the exact one (for medians and quantiles: in typical
-            rank; for selections: in count or score) with probability ``confidence``. The smallest epsilon for that is
-            charged, rounded up to four digits. Means, variances and standard deviations need a price: their error
-            depends on the number of rows.
+        within : number, Timedelta or text
+            Instead of a price: the answer will be within this distance of the exact one, of durations ``"5min"`` (for medians
+            and quantiles: in typical rank; for selections: in count or score) with probability ``confidence``. The smallest
+            epsilon for that is charged, rounded up to four digits. Means, variances and standard deviations need a price: their
+            error depends on the number of rows.
         confidence : number
             With ``within``: the probability that the answer is that near, strictly between 0 and 1.
         fresh : bool
@@ -299,7 +300,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for free.
             True speaks of the rows that an object has when it is first protected.
         reason : str, optional
-            Why a frame made from a table of an open budget may have its own budget. It is recorded, and on the certificate.
+            Why a frame made from a table of an open budget may have its own budget, or why a ledger file, or a budget in it, is
+            made beside one of a similar name. It is recorded, and on the certificate.
         rho : number, optional
             Instead of epsilon: the total in zero-concentrated differential privacy (zCDP), as a census states it. With
             delta=1e-10 unless another one is given; the session says which epsilon that is.
@@ -600,7 +602,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             line = self.session._raised("epsilon") if name == "extend" and not first else f"df.dp.session.{name}"
             raise AttributeError(f"{name!r} belongs to the session: {first}{line}")
         if not hasattr(_questions(), name):
-            raise AttributeError(missing_question(_questions(), name, "'column', "))
+            own = [known for known in dir(type(self)) if not known.startswith("_")]
+            raise AttributeError(missing_question(_questions(), name, "'column', ", own=own))
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
 
     def __getitem__(self, key: Any) -> Any:

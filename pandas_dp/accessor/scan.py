@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.argument_help import example, uncopied
-from pandas_dp.facts.guides import Guide
+from pandas_dp.facts.argument_help import Guide, example, uncopied
 from pandas_dp.tables import frames
 from pandas_dp.tables.arrow_frames import dictionaries, plain_type, taken
 from pandas_dp.tables.parquet import Files, Scan, pieces_of, with_dictionaries
@@ -184,13 +183,12 @@ def _opened(path: Any) -> Files:
             f"path: a file or a directory is gone, or cannot be read; scan again: {LINE}"
         ) from None
     first = _columns(fragments[0])
-    schema = (
-        pa.schema([(one.name, plain_type(one.type)) for one in path.schema if taken(one.type)])
-        if given
-        else pa.schema(
-            [*first.items(), *((key, pa.string()) for key in _keys(paths[0]) if key in _parted(fragments[0]))]
-        )
-    )
+    if given:
+        fields = [(one.name, plain_type(one.type)) for one in path.schema if taken(one.type)]
+    else:
+        parted = _parted(fragments[0])
+        fields = [*first.items(), *((key, pa.string()) for key in _keys(paths[0]) if key in parted)]
+    schema = pa.schema(fields)
     for fragment in fragments:
         held = _columns(fragment)
         if held != first:

@@ -10,8 +10,7 @@
 from __future__ import annotations
 
 from pandas_dp.accounting.composition import compose, epsilon_for, queries_for
-from pandas_dp.accounting.losses import Exponential, Gaussian, Laplace, Loss
-from pandas_dp.accounting.single import gaussian_sigma, group_privacy, subsampled
+from pandas_dp.accounting.losses import Exponential, Gaussian, Laplace, Loss, gaussian_sigma, group_privacy, subsampled
 
 __all__ = [
     "Exponential",

@@ -22,6 +22,7 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.numbers import Accuracy
 
 AT = f"({percent(LEVEL)})"
+PRICED = "df.dp(epsilon=0.5)"
 SAY = "say roughly how many rows: preview(..., rows=10_000)"
 FITS = "not known in advance: it depends on the data"
 LONGEST, MOST_PLAIN = 2**62, 1e15
@@ -303,8 +304,13 @@ class Aggregate(ABC):
         """
         raise ArgumentTypeError(
             "within= works where the error is known in advance: counts, sums, histograms, ranks and selections. The error "
-            "of this question depends on the data; give a price: df.dp(epsilon=0.5)"
+            f"of this question depends on the data; give a price: {PRICED}"
         )
+
+
+def as_question(name: str) -> Any:
+    """A property of what asks another `question` in its own way: what that one says of itself."""
+    return property(lambda self: getattr(self.question, name))
 
 
 def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
@@ -358,8 +364,7 @@ class SingleLook(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Loss of the one measurement."""
-        look = self._look(terms)
-        return look.mechanism.loss(look.statistic.sensitivity(terms.unit))
+        return loss_of(self._look(terms), terms.unit)
 
     def steps(self, terms: Terms) -> Steps:
         """One look, one answer."""
@@ -377,12 +382,8 @@ class Guaranteed(Aggregate):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound, or what is typical."""
-        in_numbers(wanted)
-        return least_epsilon(
-            lambda epsilon: (
-                self.guarantee(replace(terms, price=Price(epsilon))).typically(wanted.level) <= wanted.within
-            )
-        )
+        level, within = wanted.level, in_numbers(wanted).within
+        return least_epsilon(lambda e: self.guarantee(replace(terms, price=Price(e))).typically(level) <= within)
 
 
 class Counts(SingleLook):
@@ -447,7 +448,7 @@ def in_numbers(wanted: Accuracy, duration: bool = False) -> Accuracy:
     ArgumentTypeError
     """
     if wanted.duration != duration:
-        example = "a duration: within=pd.Timedelta('5min')" if duration else "a number: within=5"
+        example = "a duration: within='5min'" if duration else "a number: within=5"
         raise ArgumentTypeError(f"within must be {example}")
     return wanted
 
@@ -468,3 +469,8 @@ def noise_of(look: Measurement) -> Noise:
     if not isinstance(look.mechanism, Noise):
         raise TypeError("this measurement does not add noise")
     return look.mechanism
+
+
+def loss_of(look: Measurement, unit: PrivacyUnit) -> PrivacyLoss:
+    """Return the price of a look."""
+    return look.mechanism.loss(look.statistic.sensitivity(unit))

@@ -36,7 +36,7 @@ from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
 from pandas_dp.core.privacy import Price, PrivacyUnit, show
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums, BlockVotes
-from pandas_dp.core.statistics.centre import CentreOfAttention
+from pandas_dp.core.statistics.smooth import CentreOfAttention
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.kinds import Kind
 

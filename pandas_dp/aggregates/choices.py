@@ -29,7 +29,7 @@ from pandas_dp.aggregates.uncertainty import ScoreGap
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
-from pandas_dp.core.partition import Keys
+from pandas_dp.core.partition import Cross, Keys
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.scores import MOST_STEPS, FrameScores, Revenue, RowScores
@@ -144,6 +144,18 @@ class Choice(SingleLook, Guaranteed):
         return Guarantee(make, log_candidates, float(_picking(look).rate / gap.step))
 
 
+class AmongKeys(Choice):
+    """One among listed keys, by how many rows have each; in groups among those of each."""
+
+    by: Keys | Cross
+    buying = NO_SIZE
+
+    @property
+    def statistic(self) -> RowCounts:
+        """Rows of each key."""
+        return RowCounts(by=self.by)
+
+
 def _picking(look: Measurement) -> PermuteAndFlip | ExponentialMechanism:
     mechanism = look.mechanism.choice if isinstance(look.mechanism, PartByPart) else look.mechanism
     if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
@@ -152,7 +164,7 @@ def _picking(look: Measurement) -> PermuteAndFlip | ExponentialMechanism:
 
 
 @dataclass(frozen=True)
-class TopK(Choice):
+class TopK(AmongKeys):
     """The k most common of the listed keys, the most common first."""
 
     by: Keys
@@ -161,17 +173,11 @@ class TopK(Choice):
 
     name = "top_k"
     each = "each: "
-    buying = NO_SIZE
 
     @property
     def picks(self) -> int:  # type: ignore[override]  # a number where it is no argument
         """One pick for each rank."""
         return self.k
-
-    @property
-    def statistic(self) -> RowCounts:
-        """Rows of each key."""
-        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:

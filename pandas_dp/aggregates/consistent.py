@@ -51,8 +51,7 @@ class Noisy(NamedTuple):
     def margin(self, kept: Columns) -> Floats:
         """Sums over all columns but some."""
         beside = tuple(axis for axis, column in enumerate(self.columns) if column not in kept)
-        summed: Floats = self.counts.sum(axis=beside)
-        return summed
+        return self.counts.sum(axis=beside)
 
 
 def subsets(columns: Sequence[int]) -> Iterator[Columns]:
@@ -191,8 +190,7 @@ class Equations:
         shared = np.block([[self._shared(one, other) for other in self.tables] for one in self.tables])
         scale = np.sqrt(np.maximum(np.diag(shared), 1))  # a place in which no part counts is 0
         values, vectors = np.linalg.eigh(shared / np.outer(scale, scale))
-        equations: Floats = (vectors / scale[:, None]).T[values < SINGULAR * values[-1]]
-        return equations
+        return (vectors / scale[:, None]).T[values < SINGULAR * values[-1]]
 
     def _parts(self, table: Noisy) -> Floats:
         """Which of the finest cells each cell of a table has, shape (cells, finest cells)."""

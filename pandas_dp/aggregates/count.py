@@ -18,7 +18,7 @@ from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins, Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics import counts
-from pandas_dp.core.statistics.units import UnitSizes
+from pandas_dp.core.statistics.counts import UnitSizes
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.labels import CrossLabels, Labels
 
@@ -118,7 +118,8 @@ class CountBy(Counts):
 
         If they are it is said with 95 % or more; falsely, where one part has twice the rows that are asked for, with 1 or 2 %.
         """
-        counts = [*compress(noisy, listed(self.by).tolist())]
+        inside = listed(self.by)
+        counts = noisy if inside.all() else [*compress(noisy, inside.tolist())]
         if max(counts) > noise.half_width(1 - 0.05 / len(counts)):
             return ()
         factors = self.by.factors if isinstance(self.by, Cross) else (self.by,)
@@ -197,7 +198,7 @@ class RowsPerUnit(Counts):
         """Units of one row each have nothing to be counted."""
         if terms.unit.column is None:
             raise ArgumentTypeError(
-                "rows_per_unit() needs a session whose unit is a column: "
+                "rows_per_unit() needs a session with a column as its unit: "
                 "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
             )
 

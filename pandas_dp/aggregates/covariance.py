@@ -253,8 +253,7 @@ def fitted(matrix: Floats) -> Floats:
 def correlated(matrix: Floats) -> Floats:
     """Covariances over the roots of the variances; no number where there is none."""
     spread = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), np.nan))
-    over: Floats = matrix / np.outer(spread, spread)
-    return over
+    return matrix / np.outer(spread, spread)
 
 
 def linearised(

@@ -115,8 +115,7 @@ class Sums:
     @cached_property
     def products(self) -> Floats:
         """Products of the weights of any two sums, shape (sums, sums)."""
-        found: Floats = self.weights @ self.weights.T
-        return found
+        return self.weights @ self.weights.T
 
     def enough_rows(self) -> float:
         """Largest half-width of the noise at which there are `MANY` times more rows."""

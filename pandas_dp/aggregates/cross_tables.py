@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of, over_rows
+from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, as_question, noise_of, over_rows
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import SumOf, sampled_shares
 from pandas_dp.aggregates.moments import Mean, Sum, none_seen
@@ -142,10 +142,7 @@ class CrossTable(SingleLook):
         """As its question; shares are none."""
         return self.question.counts_rows and self.normalize is None
 
-    @property
-    def sums(self) -> bool:
-        """As its question."""
-        return self.question.sums
+    version, sums = as_question("version"), as_question("sums")
 
     @property
     def drawing(self) -> str:  # type: ignore[override]
@@ -167,11 +164,6 @@ class CrossTable(SingleLook):
         if not isinstance(self.question.labels, CrossLabels):
             raise TypeError("the cells of a table are those of a cross partition")
         return tuple(labels for labels in self.question.labels.factors if isinstance(labels, Labels))
-
-    @property
-    def version(self) -> int:  # type: ignore[override]
-        """As its question."""
-        return self.question.version
 
     def look(self, terms: Terms) -> Measurement:
         """That of the question."""

@@ -31,7 +31,7 @@ from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, Additive, Ends, norm
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
-from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
+from pandas_dp.core.statistics.counts import Distinct, DistinctBy
 from pandas_dp.facts.labels import CrossLabels, Labels
 
 Floats = NDArray[np.float64]
@@ -71,6 +71,7 @@ class DistinctCounts(Counts):
     labels: Labels | CrossLabels
     mixed: bool = False
 
+    version = 2
     unit = Unit("values")
 
     def look(self, terms: Terms) -> Measurement:

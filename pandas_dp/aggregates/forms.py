@@ -14,8 +14,7 @@ from pandas_dp.aggregates.base import Terms, noised
 from pandas_dp.aggregates.rotated import Law
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.noise import Noise
-from pandas_dp.core.statistics.centred import Centred
-from pandas_dp.core.statistics.sums import Moments
+from pandas_dp.core.statistics.sums import Centred, Moments
 
 Weights = tuple[tuple[int, ...], ...]
 LAPLACE, GAUSSIAN = (

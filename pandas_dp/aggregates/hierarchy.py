@@ -129,9 +129,8 @@ class Hierarchy:
         values = self._sums(found[-1], self.levels - 1)  # shape (1,)
         if self.root:
             values = values + self.root_variance * (parts[-1] - values)
-        for level in range(
-            self.levels - 1, -1, -1
-        ):  # downwards: what the parent knows better is shared out by variance
+        # downwards: what the parent knows better is shared out by variance
+        for level in range(self.levels - 1, -1, -1):
             short = values - self._sums(found[level], level)
             values = found[level] + self._shares(level) * self._spread_out(short, level)
         return values

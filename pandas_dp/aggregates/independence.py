@@ -69,30 +69,26 @@ def _expected(tables: Floats) -> Floats:
         side = np.maximum(tables.sum(axis=axis), 0)
         whole = side.sum(axis=1, keepdims=True)
         sides.append(np.divide(side, whole, out=np.zeros(side.shape), where=whole > 0))
-    expected: Floats = np.maximum(total, 0)[:, None, None] * sides[0][:, :, None] * sides[1][:, None, :]
-    return expected
+    return np.maximum(total, 0)[:, None, None] * sides[0][:, :, None] * sides[1][:, None, :]
 
 
 def _statistics(tables: Floats, variance: float) -> Floats:
     expected = _expected(tables)
     # a count that is exact has no variance, and in an empty row or column no cell differs
     size = np.maximum(expected + variance, 1e-9)
-    found: Floats = ((tables - expected) ** 2 / size).sum(axis=(1, 2))
-    return found
+    return ((tables - expected) ** 2 / size).sum(axis=(1, 2))
 
 
 def _uniform(size: int) -> Floats:
     """Numbers above 0 and below 1."""
-    found: Floats = ((random_words(size) >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
-    return found
+    return ((random_words(size) >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
 
 
 def _poisson(mean: float, size: int) -> Floats:
     """Poisson numbers, by their distribution function; of large means rounded normal ones."""
     if mean > ALL_BUT_NORMAL:
         radius, angle = np.sqrt(-2 * np.log(_uniform(size))), 2 * math.pi * _uniform(size)
-        found: Floats = np.rint(mean + math.sqrt(mean) * radius * np.cos(angle))
-        return found
+        return np.rint(mean + math.sqrt(mean) * radius * np.cos(angle))
     first = max(0, math.floor(mean - REACH * math.sqrt(mean)))
     steps = np.arange(first + 1, math.ceil(mean + REACH * math.sqrt(mean)) + 30)
     logs = np.concatenate([[0.0], np.cumsum(np.log(max(mean, 1e-300)) - np.log(steps))])

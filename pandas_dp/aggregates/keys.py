@@ -18,8 +18,10 @@ from pandas_dp.aggregates.base import (
     SingleLook,
     Steps,
     Terms,
+    as_question,
     in_numbers,
     least_epsilon,
+    loss_of,
     noise_of,
     noisy,
     once,
@@ -245,15 +247,7 @@ class ByFoundKey(Aggregate):
     columns: KeyColumns
     question: Sum | Mean | GroupsOfBlocks
 
-    @property
-    def version(self) -> int:  # type: ignore[override]
-        """As its question."""
-        return self.question.version
-
-    @property
-    def sums(self) -> bool:
-        """As its question."""
-        return self.question.sums
+    version, sums = as_question("version"), as_question("sums")
 
     def drawn(self, terms: Terms) -> tuple[str, ...]:
         """See `Aggregate`."""
@@ -287,8 +281,7 @@ class ByFoundKey(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
-        look = self.keys_look(terms)
-        return look.mechanism.loss(look.statistic.sensitivity(terms.unit)) + self._by_none.loss(self.rest(terms))
+        return loss_of(self.keys_look(terms), terms.unit) + self._by_none.loss(self.rest(terms))
 
     @property
     def _by_none(self) -> Sum | Mean | GroupsOfBlocks:

@@ -24,6 +24,7 @@ from pandas_dp.aggregates.base import (
     Guaranteed,
     Steps,
     Terms,
+    loss_of,
     noise_of,
     noised,
     once,
@@ -286,7 +287,7 @@ class ExtremeWithBar(WithBar, Extreme):
     def loss(self, terms: Terms) -> PrivacyLoss:
         """The number of rows, the choice and the counts."""
         size, (counts, ladder) = self._size(self._for_point(terms)), self._ladder(terms, Fraction(1, 2))
-        return size.mechanism.loss(size.statistic.sensitivity(terms.unit)) + ladder.loss(counts.sensitivity(terms.unit))
+        return loss_of(size, terms.unit) + ladder.loss(counts.sensitivity(terms.unit))
 
     def steps(self, terms: Terms) -> Steps:
         """The number of rows, then the point and the counts."""

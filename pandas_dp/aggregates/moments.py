@@ -119,7 +119,7 @@ class Mean(SingleLook):
         """That of one row over the number of rows."""
         form, unit = self.form(terms), unit_of(self.kind)
         noise, step = noise_of(form.look(terms)), form.step_of_sum * self.lattice.step
-        what = "the sum over the public number of rows" if form.public else "sums whose ratio is the mean"
+        what = "the sum over the public number of rows" if form.public else "two sums, with the mean as their ratio"
         known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
         size = self.error_of_one_row(terms, LEVEL)
         return over_rows(
@@ -211,7 +211,7 @@ class Variance(SingleLook):
         form = self.form(terms)
         noise, square = noise_of(form.look(terms)), self.lattice.width**2
         step = square / form.moments.row_total
-        scale = f"{scale_of(noise, step, PLAIN)}, on sums of which the variance is made"
+        scale = f"{scale_of(noise, step, PLAIN)}, on the sums that give the variance"
         size = (form.law(noise).tail(LEVEL) + 1) * float(square / form.row)
         known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
         if not self.root:

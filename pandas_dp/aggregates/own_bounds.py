@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, ExpectedError, Steps, Terms
+from pandas_dp.aggregates.base import Aggregate, ExpectedError, Steps, Terms, as_question
 from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.uncertainty import Ends, ErrorModel
 from pandas_dp.core.privacy import PrivacyLoss
@@ -56,15 +56,7 @@ class InOwnBounds(Aggregate):
         """That of its question, after 10 of its own."""
         return 10 + self.question.version
 
-    @property
-    def sums(self) -> bool:
-        """As its question."""
-        return self.question.sums
-
-    @property
-    def own_unit(self) -> bool:  # type: ignore[override]
-        """As its question."""
-        return self.question.own_unit
+    sums, own_unit = as_question("sums"), as_question("own_unit")
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """As its question."""

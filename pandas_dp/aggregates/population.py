@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, ExpectedError, SingleLook, Terms
+from pandas_dp.aggregates.base import Answer, ExpectedError, SingleLook, Terms, as_question
 from pandas_dp.aggregates.cross_tables import CellErrors
 from pandas_dp.aggregates.forms import Made
 from pandas_dp.aggregates.moments import Mean, Variance
@@ -108,8 +108,7 @@ def with_normal(law: Law, weights: Floats, spread: Floats, level: float) -> Floa
         p, m = np.where(minus < 0, mirrored, common * inner), common * outer
         chance = 2 * (common * whole)[0] + (shares * (p - m)).sum(axis=0)
         x = x + np.log(chance / (1 - level)) * chance / (shares * (p + m) / a).sum(axis=0)
-    found: Floats = x * unit + sizes.sum(axis=0)
-    return found
+    return x * unit + sizes.sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -168,14 +167,12 @@ class Sampled:
         """Of one row, in squares of the width."""
         if self.shares:  # a row more on either side: no share of few rows is sure to be 0 (Agresti, Caffo 2000)
             share = (theta * rows + 1) / (rows + 2)
-            found: Floats = share * (1 - share)
-            return found
+            return share * (1 - share)
         first, second, third = np.array(self.features, dtype=np.float64).T
         t = 2 * theta - 1
         spread = first + second - third - 2 * t * (first - second) + t**2 * rows * self.row
         noise = self._deviation(np.stack([(1 - t) ** 2, (1 + t) ** 2, t**2 - 1]))
-        most: Floats = (np.maximum(spread, 0) + noise / 2) / (4 * self.row * (rows - 1))
-        return most
+        return (np.maximum(spread, 0) + noise / 2) / (4 * self.row * (rows - 1))
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends for the means of the population."""
@@ -247,8 +244,7 @@ def of_population(error: Any) -> ErrorModel | None:
         return None
     found = sampled(error)
     if found is None:
-        other: ErrorModel | None = getattr(error, "population", None)
-        return other
+        return getattr(error, "population", None)
     return found if found.spread else None
 
 
@@ -258,10 +254,7 @@ class MeanOfPopulation(SingleLook):
 
     question: Mean
 
-    @property
-    def by_rows(self) -> bool:  # type: ignore[override]
-        """As its question."""
-        return self.question.by_rows
+    by_rows = as_question("by_rows")
 
     @cached_property
     def _shared(self) -> SharedMoments:
@@ -276,8 +269,7 @@ class MeanOfPopulation(SingleLook):
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """The mean alone."""
-        found: Answer = self._shared.answer(noisy, look, terms).value[0]
-        return found
+        return self._shared.answer(noisy, look, terms).value[0]
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Of the noise."""

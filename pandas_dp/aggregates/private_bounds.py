@@ -9,7 +9,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.base import (
+    Aggregate,
+    Answer,
+    Caution,
+    ExpectedError,
+    Steps,
+    Terms,
+    as_question,
+    loss_of,
+    noise_of,
+    noised,
+)
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, none_seen
 from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.aggregates.rotated import half_width, known
@@ -75,30 +86,12 @@ class PrivateBounds(Aggregate):
         """Whether a quantile steps from whole number to whole number, where they are few enough."""
         return self.whole and isinstance(self.question, QuantileOf)
 
-    @property
-    def by_rows(self) -> bool:  # type: ignore[override]
-        """As its question."""
-        return self.question.by_rows
-
-    @property
-    def sums(self) -> bool:
-        """As its question."""
-        return self.question.sums
+    by_rows, sums, buying, own_unit = map(as_question, ("by_rows", "sums", "buying", "own_unit"))
 
     @property
     def version(self) -> int:  # type: ignore[override]
         """That of its question, after 10 of the first look's: since the first one bounds grow, and a unit counts once."""
         return 10 + self.question.version
-
-    @property
-    def buying(self) -> str:  # type: ignore[override]
-        """As its question."""
-        return self.question.buying
-
-    @property
-    def own_unit(self) -> bool:  # type: ignore[override]
-        """As its question."""
-        return self.question.own_unit
 
     @property
     def edges(self) -> tuple[float, ...]:
@@ -111,8 +104,7 @@ class PrivateBounds(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks. Gaussian noise is rounded up by lattice, so the declared loss is that without any rounding."""
-        look, rest = self._look(terms), _rest(terms)
-        first = look.mechanism.loss(look.statistic.sensitivity(terms.unit))
+        first, rest = loss_of(self._look(terms), terms.unit), _rest(terms)
         second = self.question.loss(rest)
         return first + (PrivacyLoss.gaussian(_most_rho(rest.price)) if rest.price.gaussian else second)
 

@@ -22,11 +22,12 @@ from pandas_dp.aggregates.base import (
     Guaranteed,
     Steps,
     Terms,
+    loss_of,
     noised,
     once,
     pure_epsilon,
 )
-from pandas_dp.aggregates.choices import Choice, Gap
+from pandas_dp.aggregates.choices import AmongKeys, Gap
 from pandas_dp.aggregates.uncertainty import RankBound
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -43,18 +44,12 @@ Levels = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
-class Mode(Choice):
+class Mode(AmongKeys):
     """The most common of the listed keys."""
 
     by: Keys
 
     name = "mode"
-    buying = NO_SIZE
-
-    @property
-    def statistic(self) -> RowCounts:
-        """Rows of each key."""
-        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:
@@ -67,7 +62,7 @@ class Mode(Choice):
 
 
 @dataclass(frozen=True)
-class GroupModes(Choice):
+class GroupModes(AmongKeys):
     """The most common of the listed keys in each group.
 
     Parameters
@@ -85,12 +80,6 @@ class GroupModes(Choice):
 
     name = "mode"
     each = "each: "
-    buying = NO_SIZE
-
-    @property
-    def statistic(self) -> RowCounts:
-        """Rows of each key in each group."""
-        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:
@@ -156,10 +145,8 @@ class QuantileOf(Guaranteed):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""
-        total = PrivacyLoss()
-        for mechanism in self._mechanisms(terms):
-            total += mechanism.loss(self._statistic.sensitivity(terms.unit))
-        return total
+        moved = self._statistic.sensitivity(terms.unit)
+        return sum((mechanism.loss(moved) for mechanism in self._mechanisms(terms)), PrivacyLoss())
 
     def steps(self, terms: Terms) -> Steps:
         """One look for all quantiles, or one for each."""
@@ -264,10 +251,7 @@ class Extreme(Guaranteed):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
-        size = self._size(terms)
-        return size.mechanism.loss(size.statistic.sensitivity(terms.unit)) + self._quantile(Fraction(1, 2)).loss(
-            rest_of(terms)
-        )
+        return loss_of(self._size(terms), terms.unit) + self._quantile(Fraction(1, 2)).loss(rest_of(terms))
 
     def steps(self, terms: Terms) -> Steps:
         """The number of rows, then the quantile."""

@@ -29,10 +29,17 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss, show
 from pandas_dp.core.statistics.codes import Codes
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.call import QUESTION
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 
-LINE = 'df.dp.protect(epsilon=..., neighbors="replace_one", rows=True)'
+COUNTS = "df.dp(epsilon=0.5).value_counts('smoker', keys=['no', 'yes'])"
+HIDDEN = (
+    "randomized_response() gives one answer per row, which shows how many rows there are: they must be public, as a budget "
+    "opened with neighbors='replace_one', rows=True and without a unit says of the whole table, without query() or filter(). "
+    "How many rows hold each key is told in any case"
+)
 
 
 @dataclass(frozen=True)
@@ -95,20 +102,9 @@ class RandomizedAnswers(SingleLook):
 
     def _rows(self, terms: Terms) -> int:
         """Return the public number of rows, or refuse."""
-        if terms.unit.add_remove:
-            raise ArgumentValueError(
-                f"randomized_response() gives one answer per row, which shows the number of rows; add_remove hides it: {LINE}"
-            )
-        if terms.unit.column is not None:
-            raise ArgumentValueError(
-                "randomized_response() gives one answer per row, which shows how many rows a unit has; make every row a unit "
-                f"of its own, one for each {terms.unit.column!r}, and leave unit= out: {LINE}"
-            )
-        if terms.public_rows is None or not terms.counted:
-            raise ArgumentValueError(
-                "randomized_response() gives one answer per row, which shows the number of rows: say that it is public, "
-                f"{LINE}, and ask of the whole table, without query() or filter()"
-            )
+        if terms.unit.add_remove or terms.unit.column is not None or terms.public_rows is None or not terms.counted:
+            counts = Line(COUNTS, ((QUESTION, "value_counts"), ("alpha", "")))
+            raise counts.refuse(HIDDEN, ArgumentValueError)
         return terms.public_rows
 
 

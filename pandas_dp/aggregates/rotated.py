@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-ROUNDS = (
-    4  # of the search for an end: what is left is less than a thousandth of the width, but where there are few rows
-)
+# of the search for an end: what is left is less than a thousandth of the width, but where there are few rows
+ROUNDS = 4
 EMPTY = 0.98  # two-sided: without a row the noisy number of rows is above its half-width with half of the rest, 1 %
 FEW, SHARE_OF_FEW = 2, 0.1  # below so many thresholds intervals are taken at a tenth of the error probability
 SHARE_OF_MEAN = 0.05  # of the error probability of a variance, for the mean it is taken around
@@ -107,8 +106,7 @@ class Accepted:
         for chosen, wanted in ((~self.few, level), (self.few, 1 - (1 - level) * SHARE_OF_FEW)):
             if chosen.any():
                 half[..., chosen] = self.noise.half_widths(weights[..., chosen], wanted)
-        left: Floats = half - distance
-        return left
+        return half - distance
 
     def bounds(self, level: float) -> Floats:
         """The outermost accepted positions, or ones just beyond, shape (2, n).
@@ -129,8 +127,7 @@ class Accepted:
 
 def _share(part: Floats, whole: Floats) -> Floats:
     """The quotient; 0 where the end is found already."""
-    share: Floats = np.divide(part, whole, out=np.zeros(part.shape), where=whole != 0)
-    return share
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole != 0)
 
 
 def mean_of_two(features: Any, noise: Law) -> Accepted:
@@ -181,9 +178,11 @@ def at_ends(features: Sequence[Sequence[int]], noise: Law, level: float) -> tupl
     if open_:
         mean = (mean_of_two if of_two else mean_of_three)([features[place] for place in open_], noise)
         least, near, far, largest = (np.full(len(open_), x if of_two else 2 * x - 1) for x in (0, NEAR, 1 - NEAR, 1))
-        found[0, open_] = (mean.middle <= near) & (mean.left(near, each) < 0)
-        found[1, open_] = (mean.middle >= far) & (mean.left(far, each) < 0)
-        found[2, open_] = (mean.left(least, level) >= 0) & (mean.left(largest, level) >= 0)
+        for end, (beyond, position) in enumerate(((mean.middle <= near, near), (mean.middle >= far, far))):
+            if beyond.any():  # hardly ever, and a half-width takes longer than all else here
+                found[end, open_] = beyond & (mean.left(position, each) < 0)
+        reached = mean.left(least, level) >= 0
+        found[2, open_] = reached & (mean.left(largest, level) >= 0) if reached.any() else False
     return found[0], found[1], found[2]
 
 
@@ -226,5 +225,4 @@ def variances(features: Any, row: float, ddof: int, noise: Law, level: float) ->
 
 def few_rows(features: Floats, noise: Law) -> Bools:
     """Where the noisy number of rows is below a multiple of the threshold."""
-    few: Bools = features.sum(axis=-1) < FEW * threshold(noise, features.shape[-1])
-    return few
+    return features.sum(axis=-1) < FEW * threshold(noise, features.shape[-1])

@@ -10,8 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import SAY, Aggregate, Answer, Caution, ExpectedError, Guarantee, Steps, Terms, once
+from pandas_dp.aggregates.base import (
+    SAY,
+    Aggregate,
+    Answer,
+    Caution,
+    ExpectedError,
+    Guarantee,
+    Steps,
+    Terms,
+    once,
+)
 from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
+from pandas_dp.aggregates.told import noises
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends, ErrorModel
 from pandas_dp.core.privacy import PrivacyLoss
 
@@ -203,7 +214,7 @@ class Several(Aggregate):
         say = (SAY,) if any(SAY in each.error for each in found) else ()
         beside = (f"{name}: {note}" for name, each in zip(names, found, strict=True) for note in each.notes)
         return ExpectedError(
-            mechanism=", ".join(dict.fromkeys(each.mechanism for each in found)),
+            mechanism=noises(each.mechanism for each in found),
             scale=None,
             error="; ".join([*(f"{name}: {error}" for name, error in errors), *say]),
             half_width={part.call: each.half_width for part, each in zip(self.parts, found, strict=True)},
@@ -239,7 +250,7 @@ class Several(Aggregate):
                 for name, column in cells.items()
             }
             value = pd.DataFrame(values)
-        mechanism = ", ".join(dict.fromkeys(answer.mechanism for answer in answers))
+        mechanism = noises(answer.mechanism for answer in answers)
         assumed = [answer.assumes for answer in answers if answer.assumes is not None]
         return Answer(
             value,
@@ -277,7 +288,7 @@ class SeveralOfGroups(Several):
         columns = pd.Index(labels, dtype=object, tupleize_cols=not self.single)  # pairs make two levels, as in pandas
         value = pd.DataFrame(values, index=answers[0].value.index).set_axis(columns, axis="columns")
         notes = [note for part, answer in zip(self.parts, answers, strict=True) for note in noted(part.call, answer)]
-        mechanism = ", ".join(dict.fromkeys(answer.mechanism for answer in answers))
+        mechanism = noises(answer.mechanism for answer in answers)
         models = tuple(zip(labels, map(error_of, answers), strict=True))
         return Answer(value, mechanism, Columns(models), tuple(notes))
 

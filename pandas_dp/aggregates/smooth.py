@@ -23,6 +23,7 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     Steps,
     Terms,
+    loss_of,
     noise_of,
     noised,
     once,
@@ -37,9 +38,15 @@ from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.core.samplers.smooth import POWER
 from pandas_dp.core.statistics.blocks import BlockPoints
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.core.statistics.smooth import LOG_BITS, SCALE_SHIFT, SmoothOrder, SmoothScale, SmoothStatistic
+from pandas_dp.core.statistics.smooth import (
+    LOG_BITS,
+    SCALE_SHIFT,
+    SmoothOrder,
+    SmoothScale,
+    SmoothStatistic,
+    TrimmedMean,
+)
 from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
-from pandas_dp.core.statistics.trimmed import TrimmedMean
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.kinds import Kind
 
@@ -173,10 +180,7 @@ class Smoothed(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""
-        total = PrivacyLoss()
-        for look in self._looks(terms):
-            total += look.mechanism.loss(look.statistic.sensitivity(terms.unit))
-        return total
+        return sum((loss_of(look, terms.unit) for look in self._looks(terms)), PrivacyLoss())
 
     def steps(self, terms: Terms) -> Steps:
         """One look after the other."""

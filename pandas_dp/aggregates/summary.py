@@ -30,6 +30,7 @@ from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.quantiles import INSIDE, level_of, recursive_errors
 from pandas_dp.aggregates.several import Cells, Error, noted
 from pandas_dp.aggregates.shared_moments import SharedMoments
+from pandas_dp.aggregates.told import noises
 from pandas_dp.aggregates.uncertainty import LEVEL, RankBound
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -91,7 +92,7 @@ class Summary(Aggregate):
         whole = told(error for error in errors if isinstance(error, Rungs))
         return Answer(
             pd.Series(values, index=list(ROWS), name=self.column),
-            f"{count.mechanism}, {mechanism.name}",
+            noises([count.mechanism, mechanism.name]),
             Cells(tuple((name, self.column, error) for name, error in zip(ROWS, errors, strict=True))),
             (*whole, *self._notes(rest, rank, count.value, q), *noted("mean", mean)),
         )
@@ -111,7 +112,7 @@ class Summary(Aggregate):
         of_count = count.error.removesuffix(AT).strip()
         share = SHARED.replace("bought", "buys")
         return ExpectedError(
-            f"{count.mechanism}, {self._mechanism(terms, TYPICAL).name}",
+            noises([count.mechanism, self._mechanism(terms, TYPICAL).name]),
             None,
             f"count {of_count}; mean {mean.error}; quantiles: {ranks.words}",
             notes=(share,),

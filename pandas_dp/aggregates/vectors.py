@@ -268,8 +268,7 @@ def lloyd(points: Floats, centres: Floats) -> Floats:
             break
         centres = moved
     best = _distances(points, centres).min(axis=2).sum(axis=1).argmin()
-    chosen: Floats = centres[best]
-    return chosen
+    return centres[best]
 
 
 def _distances(points: Floats, centres: Floats) -> Floats:

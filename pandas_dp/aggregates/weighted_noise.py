@@ -229,8 +229,7 @@ class MeanNoise(Noise):
         """See `Noise`: draws of one kind of noise are those of the first one with other weights."""
         noises = [noise for _, noise in self.parts]
         if len({type(noise) for noise in noises}) > 1:
-            found: NDArray[np.float64] = self.combined(level) * np.sqrt((weights**2).sum(axis=0))
-            return found
+            return self.combined(level) * np.sqrt((weights**2).sum(axis=0))
         sizes = [float(share * Fraction(getattr(noise, noise.told))) for share, noise in self.parts]
         unit = float(getattr(noises[0], noises[0].told))
         of_one = noises[0].half_widths(np.concatenate([weights * (size / unit) for size in sizes]), level)
@@ -248,5 +247,4 @@ def in_deviations(law: Law, level: float) -> float:
         return 0.0
     unit = MANY / law.variance
     terms = tuple((h, CellNoise(noise.variance * unit, noise.laplace), times) for h, noise, times in law.terms)
-    found: float = half_width(Law(terms), level) / math.sqrt(MANY)
-    return found
+    return half_width(Law(terms), level) / math.sqrt(MANY)

@@ -63,8 +63,7 @@ class _Whole:
     def _real(self, columns: Set) -> Floats:
         """The margin as it was, one axis for each of the rising columns."""
         own, cells = next((own, cells) for own, cells in self.tables if columns <= {*own})
-        summed: Floats = cells.sum(axis=tuple(axis for axis, column in enumerate(own) if column not in columns))
-        return summed
+        return cells.sum(axis=tuple(axis for axis, column in enumerate(own) if column not in columns))
 
     def _shared_out(self, columns: Set, inside: Set, real: Floats) -> Floats:
         order = [*sorted(inside), *sorted(columns - inside)]
@@ -143,8 +142,7 @@ def _nearest(cells: Floats, rows: Floats, columns: Floats) -> Floats:
 
     def moved(table: Floats) -> Floats:
         down, across = rows - table.sum(axis=1), columns - table.sum(axis=0)
-        found: Floats = table + down[:, None] / len(columns) + across / len(rows) - down.sum() / table.size
-        return found
+        return table + down[:, None] / len(columns) + across / len(rows) - down.sum() / table.size
 
     near, below = moved(cells), np.zeros(cells.shape)
     for _ in range(ROUNDS):

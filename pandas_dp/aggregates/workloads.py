@@ -83,8 +83,7 @@ def inverse(strategy: Floats) -> Floats:
     """(A'A)^-1 where columns of A that are equal, or zero, are one: of what A tells of, and 0 for the rest."""
     values, vectors = np.linalg.eigh(strategy.T @ strategy)
     kept = vectors[:, values > LEAST / 2]
-    found: Floats = (kept / values[values > LEAST / 2]) @ kept.T
-    return found
+    return (kept / values[values > LEAST / 2]) @ kept.T
 
 
 def moved(statistic: Strategy, unit: PrivacyUnit, gaussian: bool) -> float:
@@ -163,8 +162,7 @@ def best_tree(gram: Floats) -> Floats:
 def whole(strategy: Floats) -> Ints:
     """Nearly proportional whole weights; the sensitivity is that of these."""
     rounded = np.rint(strategy * (WHOLE / np.abs(strategy).max())).astype(np.int64)
-    found: Ints = rounded[rounded.any(axis=1)]
-    return found
+    return rounded[rounded.any(axis=1)]
 
 
 def with_total(weights: Ints, unit: PrivacyUnit, gaussian: bool) -> Ints:
@@ -195,15 +193,13 @@ def gaussian_optimum(gram: Floats) -> Floats:
             break
     half = np.sqrt(u)
     root = _root(_root(gram, u) / np.outer(half, half), np.ones(len(u)))
-    found: Floats = root / np.linalg.norm(root, axis=0).max()
-    return found
+    return root / np.linalg.norm(root, axis=0).max()
 
 
 def _root(gram: Floats, u: Floats) -> Floats:
     half = np.sqrt(u)
     values, vectors = np.linalg.eigh(half[:, None] * gram * half)
-    root: Floats = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    return root
+    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
 
 
 def laplace_optimum(gram: Floats, above: Floats) -> Floats:
@@ -230,8 +226,7 @@ def laplace_optimum(gram: Floats, above: Floats) -> Floats:
         top, error, slope = tried, less, other
         if gained < ENOUGH * error:
             break
-    found: Floats = np.concatenate([np.eye(len(gram)), top]) / (1 + top.sum(axis=0))
-    return found
+    return np.concatenate([np.eye(len(gram)), top]) / (1 + top.sum(axis=0))
 
 
 def _slope(top: Floats, gram: Floats) -> tuple[float, Floats]:
@@ -258,8 +253,7 @@ class QueriesError:
     def half_widths(self, level: float) -> Floats:
         """Of each answer; see `Noise.combined`."""
         unit = np.where(self.single, self.noise.half_width(level), self.noise.combined(level))
-        found: Floats = unit * np.array(self.lengths)
-        return found
+        return unit * np.array(self.lengths)
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each answer."""

@@ -257,9 +257,8 @@ class Trials:
             counted = self._unit.column is None and not self._unit.add_remove
             session._tables.attach(session, frame, self._schema, rows=counted)
             yield frame
-            if (
-                session._closed
-            ):  # by a protect(...) of the question, for which a budget that nothing was asked on makes room
+            # by a protect(...) of the question, for which a budget that nothing was asked on makes room
+            if session._closed:
                 raise ArgumentValueError(f"the question closed the session of its frame. {OWN}")
             self._used = len(session._ledger.entries(session.name)) > 1  # the first one opened it
             if self._used:
@@ -290,7 +289,8 @@ class Trials:
                     f"the question returned a {kind.__name__}, which is not an answer yet: end it with a question, such as "
                     "lambda df: df.dp(epsilon=1).count(), and return what a stream answered, not the stream"
                 )
-            if isinstance(value, Iterator) or _nameless(kind):
+            nameless = next(cls for cls in kind.__mro__ if "__repr__" in vars(cls)) is object  # it shows its address
+            if isinstance(value, Iterator) or nameless:
                 raise ArgumentTypeError(
                     f"the question returned a {kind.__name__}, in which no answer can be seen: return numbers, texts, "
                     "lists, dicts, Series or DataFrames, such as lambda df: list(answers(df))"
@@ -302,8 +302,3 @@ class Trials:
         first = outputs[0].value
         if isinstance(first, Raised) and all(seen.value == first for seen in outputs):
             raise ArgumentValueError(f"the question {first!r}. {OWN}")
-
-
-def _nameless(kind: type) -> bool:
-    """Whether objects of a type show nothing but their address."""
-    return next(cls for cls in kind.__mro__ if "__repr__" in vars(cls)) is object

@@ -134,7 +134,7 @@ def pairs(
         raise ArgumentValueError(f"table must have rows: {PAIRS}")
     made: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
     for name, place in _places(table, unit).items():
-        neighbor = _without(table, place, unit) if bounded.add_remove else _replaced(table, place, unit)
+        neighbor = table[~_owned(table, place, unit)] if bounded.add_remove else _replaced(table, place, unit)
         same = any(neighbor.equals(other) for _, other in made.values())
         if not neighbor.equals(table) and not same:
             made[name] = table, neighbor
@@ -159,10 +159,6 @@ def _owned(table: pd.DataFrame, place: int, unit: str | None) -> np.ndarray[Any,
         return np.asarray(np.arange(len(table)) == place)
     codes = pd.factorize(table[unit])[0]
     return np.asarray(codes == codes[place])
-
-
-def _without(table: pd.DataFrame, place: int, unit: str | None) -> pd.DataFrame:
-    return table[~_owned(table, place, unit)]
 
 
 def _replaced(table: pd.DataFrame, place: int, unit: str | None) -> pd.DataFrame:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, Spelled
 from pandas_dp.release.html import scalar_html
 
 DIGITS = 4  # significant digits of a bound, rounded down
 
 
 @dataclass(frozen=True, repr=False)
-class AuditResult:
+class AuditResult(Spelled):
     """What one audit found: a lower bound on epsilon, and the event that shows it.
 
     Attributes

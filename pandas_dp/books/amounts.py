@@ -16,6 +16,7 @@ from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.period_sums import capped
 from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.errors import Spelled
 
 PART = "::"  # between the name of a budget and that of a part of it
 PLACES = 12  # decimals of an epsilon, and digits of a delta
@@ -99,7 +100,7 @@ def refused(rule: Filter, state: State, asked: str, charge: Charge, unit: Privac
     return of_lifetime(rule, person, asked, charge, unit)
 
 
-class Odometer(str):
+class Odometer(Spelled, str):
     """A text that says what is spent or left in every currency, and carries the two that have the same meaning everywhere.
 
     Attributes

@@ -100,7 +100,7 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
     way_out = f"{'once something was asked' if used else 'since another process opened it'}, this cannot change"
     if row.privacy_unit == unit and total:
         lower = budget.epsilon < known.epsilon or budget.delta < known.delta
-        way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='...')"
+        way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='a second year of visits')"
         way_out = "a total can only be raised" if lower else way_out
     error = LedgerError(
         f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "

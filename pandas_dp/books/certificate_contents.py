@@ -27,7 +27,7 @@ from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.core.records import plain
-from pandas_dp.errors import LedgerBusyError, LedgerError
+from pandas_dp.errors import LedgerBusyError, LedgerError, did_you_mean
 from pandas_dp.facts.numbers import of_total, three_digits
 from pandas_dp.facts.periods import Periods
 from pandas_dp.release import summary
@@ -124,7 +124,7 @@ def read(ledger: Ledger, name: str | None, answered: Answered | None, held: Mapp
         ledger.verify()
         heads = ledger.heads()
         if name is not None and name not in heads:
-            raise LedgerError(f"the ledger has no budget named {name!r}")
+            raise LedgerError(f"the ledger has no budget named {name!r}{did_you_mean(name, heads)}")
         wanted = [n for n in heads if name is None or n == name or n.startswith(name + PART)]
         accounts, names = [_account(ledger, n, heads[n], answered) for n in _ordered(wanted)], set(wanted)
         if ledger.heads() == heads:

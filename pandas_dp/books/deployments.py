@@ -85,12 +85,7 @@ def _field(field: Any, said: Any) -> Any:
     if field == "publication_date":
         return _day(said)
     if kind == TEXTS:
-        if (
-            isinstance(said, str)
-            or not isinstance(said, Sequence)
-            or not said
-            or not all(_is_text(one) for one in said)
-        ):
+        if isinstance(said, str) or not isinstance(said, Sequence) or not said or not all(map(_is_text, said)):
             raise ArgumentTypeError(f"about: {field} must be a list of texts: {{{field!r}: ['City hospital']}}")
         return [str(one) for one in said]
     if kind != TEXT and said not in kind:

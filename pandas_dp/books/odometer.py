@@ -168,12 +168,8 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
     sums, keys = budget_words.left(rule, state), ""
     if rule.budget.delta_reserved:  # the last sum, and one that is spent as it is
         sums, _, keys = sums.rpartition(", ")
-    more = (
-        f"about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
-        if calls
-        else f"too little for a call at {price}"
-    )
-    return f"{more}{', and ' if keys else ''}{keys}{COUNTED}{sums}{why}"
+    more = f"about {calls:,} more call{'' if calls == 1 else 's'}" if calls else "too little for a call"
+    return f"{more} at {price}{', and ' if keys else ''}{keys}{COUNTED}{sums}{why}"
 
 
 def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
@@ -246,7 +242,7 @@ def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[Led
         return old
     if delta and old.lifetime:
         raise ArgumentValueError(
-            "a budget with a lifetime adds up plain epsilons and gets no delta: open another one, whose epsilons add to it, by "
+            "a budget with a lifetime adds up plain epsilons and gets no delta: open another one, and their epsilons add up: "
             "df.dp.protect(..., name='new')"
         )
     if old.lifetime and epsilon > old.lifetime:

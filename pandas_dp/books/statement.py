@@ -42,7 +42,7 @@ def statement(made: Certificate, about: Mapping[str, Any], values: bool = False)
     """
     told = {
         "statement": FORM,
-        "software": _software(),
+        "software": {"name": "pandas_dp", "version": version("pandas-dp")},
         "made": made.made.isoformat(),
         "ledger": made.ledger,
         "budgets": [_budget(account, made, values) for account in made.accounts],
@@ -50,10 +50,6 @@ def statement(made: Certificate, about: Mapping[str, Any], values: bool = False)
         "about": dict(about),
     }
     return json.dumps(told, indent=2) + "\n"
-
-
-def _software() -> dict[str, str]:
-    return {"name": "pandas_dp", "version": version("pandas-dp")}
 
 
 def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import pandas as pd
 from pandas_dp.core.gate import Given
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.records import plain
+from pandas_dp.errors import Spelled
 from pandas_dp.release.html import MUTED
 from pandas_dp.release.summary import Shown, shown
 
@@ -80,7 +81,7 @@ class Answered:
         return {i: told if isinstance(told, Shown) else shown(told) for i, told in kept.items()}
 
 
-class Books(pd.DataFrame):
+class Books(Spelled, pd.DataFrame):
     """Every entry of a budget: a DataFrame that prints short. Selections and copies are plain."""
 
     @classmethod

@@ -205,9 +205,8 @@ class AnswerFiles:
             if old or not same:
                 os.makedirs(self._place(aside), exist_ok=True)
             for file in [*old, *([] if same else ["index.json"])]:
-                with contextlib.suppress(
-                    FileNotFoundError
-                ):  # not written yet, or moved before by a job that was killed
+                # not written yet, or moved before by a job that was killed
+                with contextlib.suppress(FileNotFoundError):
                     os.replace(self._place(file), os.path.join(self._place(aside), file))
 
     def check_apart(self, names: Iterable[str], kept: Iterable[str]) -> None:
@@ -222,11 +221,10 @@ class AnswerFiles:
         directory = os.path.realpath(self._directory)
         written = {f"{name}.{form}".lower() for name in names for form in {"json", self._form}} | {"index.json"}
         for path in kept:
-            if os.path.isdir(path) and os.path.commonpath([directory, os.path.realpath(path)]) == os.path.realpath(
-                path
-            ):
+            whole = os.path.realpath(path)
+            if os.path.isdir(path) and os.path.commonpath([directory, whole]) == whole:
                 raise ArgumentValueError(f"answers cannot lie in {path}, which holds the data: --out answers")
-            for place in (os.path.abspath(path), os.path.realpath(path)):  # a link is lost as well
+            for place in (os.path.abspath(path), whole):  # a link is lost as well
                 parent, name = os.path.split(place)
                 if os.path.realpath(parent) == directory and name.lower() in written:
                     raise ArgumentValueError(
@@ -275,11 +273,7 @@ class AnswerFiles:
 def _folder(version: str) -> str:
     """The directory of a version: its name, where a directory can have it."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", version).strip(".") or "_"
-    return (
-        f"version {plain}"
-        if plain == version
-        else f"version {plain} {zlib.crc32(version.encode('utf-8', 'replace')):08x}"
-    )
+    return f"version {plain}" + f" {zlib.crc32(version.encode('utf-8', 'replace')):08x}" * (plain != version)
 
 
 def flat(table: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.accessor.scan import LINE, files_of, scan_parquet, twice
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError, meant_file
 from pandas_dp.facts.as_text import LATER, letter_by_letter
 from pandas_dp.facts.kinds import kind_of, kind_or_none
 from pandas_dp.facts.schema import ColumnFacts, Schema
@@ -208,7 +208,7 @@ def _found(path: str) -> tuple[str, list[str]]:
         files = files_of(path)
         again = twice(files)
     except (ArgumentTypeError, ArgumentValueError):
-        raise DataFileError(f"there is no data file {path}") from None
+        raise DataFileError(f"there is no data file {path}{meant_file(path)}") from None
     except OSError:
         raise DataFileError(f"a directory of {path} cannot be read") from None
     forms = {next((form for end, form in FORMATS.items() if file.lower().endswith(end)), "") for file in files}

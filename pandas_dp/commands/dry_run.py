@@ -118,6 +118,7 @@ def rehearse(
     rows: int | None = None,
     period: Sequence[str] = (),
     goes_on: bool = False,
+    refuse: bool = False,
 ) -> Rehearsal:
     """Look at questions in their order.
 
@@ -137,6 +138,8 @@ def rehearse(
         The first and the last period that the questions are about, or one, where the budget is for each.
     goes_on : bool
         Whether charges of a job that was killed before it drew are used.
+    refuse : bool
+        Whether what a new budget cannot pay is refused, before a ledger is made for it.
 
     Raises
     ------
@@ -144,6 +147,8 @@ def rehearse(
         What a question would be refused for, with its name.
     LedgerError
         The ledger cannot be read, or has the budget on other terms.
+    BudgetExceededError
+        With `refuse`.
     """
     path, table, version = where
     check_frame(frame, terms.unit)
@@ -158,6 +163,9 @@ def rehearse(
         span = next((preview.charge.periods for _, _, preview in previews if preview.charge.periods), None)
         rule, state = ledger.rule(terms.name), state_of(ledger, terms.name, span)
         foreseen, after = _in_turn(rule, state, previews)
+        for question in foreseen if refuse and ledger.path is None else ():
+            if not question.paid:
+                question.query(asked)
         return Rehearsal(
             tuple(foreseen),
             odometer.promise(rule, terms.unit),

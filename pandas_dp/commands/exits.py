@@ -116,9 +116,8 @@ def told(text: str, code: int) -> int:
     return code
 
 
-SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)  # no SIGHUP on Windows
+# no SIGHUP on Windows
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 AGAIN = b"pandas-dp: finishes the question under way, which is paid; Ctrl-C again ends it, and its answer is lost\n"
 
 

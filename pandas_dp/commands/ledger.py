@@ -23,7 +23,7 @@ from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.ledger_reading import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.records import ALL
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, meant_file
 from pandas_dp.facts import numbers
 from pandas_dp.facts.periods import Periods
 from pandas_dp.queries.json_values import read_decimal
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         The file cannot be read as a ledger, or is damaged.
     """
     if not os.path.isfile(options.file):  # opening would make a new one
-        raise LedgerError(f"{options.file}: there is no such file")
+        raise LedgerError(f"{options.file}: there is no such file{meant_file(options.file)}")
     try:
         ledger = open_ledger(options.file)
         if options.what == "report":

@@ -83,12 +83,15 @@ class BudgetTerms:
         Without its periods until the columns are known, see `for_table`.
     when : tuple
         What was said of periods: period, time and zone.
+    reason : str or None
+        Why a budget is opened beside one of a similar name.
     """
 
     name: str
     budget: Budget
     unit: PrivacyUnit
     when: tuple[Any, ...] = (None, None, None)
+    reason: str | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> BudgetTerms:
@@ -136,14 +139,14 @@ class BudgetTerms:
         known = ledger.budget(name)
         return None if known is None else cls(name, *known)
 
-    def open(self, ledger: Ledger) -> None:
-        """Open the budget in a ledger, or compare the terms of the one that is there.
+    def open(self, ledger: Ledger) -> bool:
+        """Open the budget in a ledger, which is True, or compare the terms of the one that is there.
 
         Raises
         ------
         ArgumentValueError, LedgerError
         """
-        ledger.open(self.name, self.budget, self.unit, check=partial(check_name, self.name))
+        return ledger.open(self.name, self.budget, self.unit, check=partial(check_name, self.name))
 
     def person_column(self, frame: pd.DataFrame, ledger: str | None) -> str | None:
         """The column that says whose a row is, by its name, where a command opens a budget of single rows; None elsewhere."""
@@ -164,9 +167,11 @@ class BudgetTerms:
         ------
         ArgumentTypeError, ArgumentValueError, LedgerError
         """
-        self.open(open_ledger(ledger))
-        terms = frame, self.budget, self.unit
-        return opening.protect(*terms, schema=schema, ledger=ledger, name=self.name, table=table, version=version)
+        new = self.open(open_ledger(ledger))
+        where: dict[str, Any] = {"ledger": ledger, "name": self.name, "table": table, "version": version}
+        return opening.protect(
+            frame, self.budget, self.unit, schema=schema, reason=self.reason if new else None, **where
+        )
 
 
 def check_period(terms: BudgetTerms, period: Sequence[str], line: str) -> None:

@@ -6,10 +6,12 @@ import argparse
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, cast
 
-from pandas_dp.commands import data_files, words
+from pandas_dp.commands import data_files, second_budgets, words
 from pandas_dp.commands.dry_run import rehearse, typed
 from pandas_dp.commands.exits import CODES, DONE, DRY, finishing, told
 from pandas_dp.commands.plans import (
@@ -23,7 +25,7 @@ from pandas_dp.commands.plans import (
     refuse_in_code,
 )
 from pandas_dp.core.privacy import NeighboringRelation
-from pandas_dp.errors import ArgumentTypeError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, LedgerError, did_you_mean
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
 from pandas_dp.facts.periods import EXAMPLES
@@ -59,6 +61,10 @@ WHEN = {
     "zone": "zone",
 }  # what says of a row which period it is in, and the term in code
 OPENS = {"epsilon": "total", "delta": "total-delta", "period": "each"}  # options that are called otherwise than in code
+TIME = "--time visited_at"
+FOUND = re.compile(  # of keys that are discovered: what gives the budget a delta, and the question with one
+    r"(?:(df\.dp\.session\.extend\(to_delta=([^,()]+), [^()]*\)); )?df\.dp\(epsilon=[^,()]+, delta=([^,()]+)\)\.\w+\(.*\)$"
+)
 HELP = {
     "max_rows": "how many rows of one unit count; needed with --unit",
     "max_groups": "in how many groups of an answer one unit counts",
@@ -99,6 +105,7 @@ def add(commands: Any) -> None:
         "--lifetime", help="with --each and --unit: a cap on the epsilon of one unit in all of them, for good"
     )
     query.add_argument("--period", **PERIOD)
+    query.add_argument("--reason", help=second_budgets.HELP)
     query.add_argument(
         "--schema", metavar="FILE", help="TOML file of public facts: [age] and below it bounds = [0, 120]"
     )
@@ -117,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
         given = options.typed
         if options.lacking == ["count()"] and options.data.endswith(")"):  # what stands there is the question
             given, options.lacking = [given[0], FILE, *given[1:]], []
-        whole = shlex.join(["pandas-dp", *given, *options.lacking, *missing])
+        whole = words.line(["pandas-dp", *given, *options.lacking, *missing])
         own = f" (where somebody can own several rows, also {PEOPLE.format(column='patient_id')})"
         new = options.unit is None and existing_ledger(options.ledger) is None
         fresh = "" if options.ledger and options.name else ", or every call would have a fresh budget"
@@ -127,6 +134,7 @@ def run(options: argparse.Namespace) -> int:
     query = read_query(options.ask, price)
     refuse_in_code(query)
     rows = None if options.rows is None else positive_int(options.rows, "--rows")
+    twice = second_budgets.check(options.name, options, in_plan=False)
     terms = _terms(options)
     schema = Schema({}) if options.schema is None else Schema.from_toml(options.schema)
     table = terms.name if options.table is None else check_text(options.table, "--table")
@@ -137,18 +145,28 @@ def run(options: argparse.Namespace) -> int:
     check_period(terms, options.period, f"--each D --time {terms.when[1] or 'visited_at'} where the budget is opened")
 
     with data_files.dtypes_told(options.data, SCHEMA, empty, {"": options.ask}):
-        seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows, options.period)
+        asked, refuse = [("", query)], not options.dry_run
+        try:
+            seen = rehearse(terms, empty, schema, where, lambda _: asked, rows, options.period, refuse=refuse)
+        except LedgerError as error:
+            more = (
+                f". To continue with the terms it has: {words.line(_without_terms(options))}" if error._budgets else ""
+            )
+            raise LedgerError(f"{error}{more}") from None
     if person := terms.person_column(empty, options.ledger):
         told(
             ROWS.format(column=person, line=f"--total {options.total} {PEOPLE.format(column=shlex.quote(person))}"),
             DONE,
         )
+    if twice:
+        told(twice, DONE)
     if options.dry_run:
         print(here(repr(seen.questions[0].preview), options))
         return DONE if seen.paid else DRY
     with shown("reads the table"):
         frame = data_files.same_frame(options.data, schema, empty, written)
     ledger = existing_ledger(options.ledger)
+    options.new = False
     again = version is None and not options.period and ledger is not None and ledger.budget(terms.name) is not None
     with closing(terms.protect(frame, schema, *where)), finishing():  # the answer is paid, so it is printed
         release = query(cast("Any", frame).dp.period(*options.period) if options.period else frame)
@@ -157,6 +175,18 @@ def run(options: argparse.Namespace) -> int:
     if again:
         told(ANOTHER.format(name=terms.name), DONE)
     return DONE
+
+
+def _without_terms(options: argparse.Namespace) -> Iterator[str]:
+    """The command line without the terms of a budget."""
+    terms = ("total", "total_delta", "neighbors", "lifetime", *UNIT, *WHEN)
+    names, value = {f"--{term.replace('_', '-')}" for term in terms}, False
+    yield "pandas-dp"
+    for word in options.typed:
+        ends = word.partition("=")[0] in names
+        if not (ends or value):
+            yield word
+        value = ends and "=" not in word  # which comes next
 
 
 def _missing(options: argparse.Namespace) -> list[str]:
@@ -173,10 +203,24 @@ def _missing(options: argparse.Namespace) -> list[str]:
 
 def here(text: str, options: argparse.Namespace) -> str:
     """A text with what is typed here in place of code."""
-    return in_shell(text, options.ledger or "visits.dpledger", options.name or "visits")
+    ledger, name = options.ledger or "visits.dpledger", options.name or "visits"
+    new = getattr(options, "new", False)
+
+    def found(keys: re.Match[str]) -> str:
+        more, total, delta = keys.groups("")
+        first = [f"--total-delta={total}"] if total and new else []
+        return f"{more}; " * bool(more and not new) + words.line(
+            ["pandas-dp", *options.typed, *first, f"--delta={delta}"]
+        )
+
+    text = FOUND.sub(found, text) if options.epsilon and not options.delta else text
+    text = in_shell(text, ledger, name, new)
+    if options.each in EXAMPLES and not (options.time or options.period):  # else it would be lacking next
+        text = text.replace(TIME, f"{TIME} --period {EXAMPLES[options.each]}")
+    return text
 
 
-def in_shell(text: str, ledger: str = "visits.dpledger", name: str = "visits") -> str:
+def in_shell(text: str, ledger: str = "visits.dpledger", name: str = "visits", new: bool = False) -> str:
     """A text with the options to type in place of arguments in code.
 
     Examples
@@ -191,8 +235,10 @@ def in_shell(text: str, ledger: str = "visits.dpledger", name: str = "visits") -
     for code, shell in IN_CODE.items():
         text = text.replace(code, shell)
     text = words.GIVEN.sub(lambda found: words.option(found[1], found[2]) if found[1] in NAMED else found[0], text)
-    text = words.raised(typed(text), ledger, name)
-    text = words.PRICED.sub(lambda found: _options(found, {}) + (" with " if found[2] else ""), text)
+    text = words.raised(
+        typed(text), ledger, name, (lambda *pair: words.option(OPENS[pair[0]], pair[1])) if new else None
+    )
+    text = words.PRICED.sub(lambda found: _options(found, {}) + (" with " if found[2] else ""), words.periods(text))
     return words.OPENED.sub(lambda found: _options(found, OPENS), text)
 
 
@@ -227,7 +273,7 @@ def _terms(options: argparse.Namespace) -> BudgetTerms:
     if options.total is not None:
         total = _number(options.total, "total")
         positive_epsilon(total, "--total")
-        return BudgetTerms.of({"name": options.name, "epsilon": total, **said})
+        return replace(BudgetTerms.of({"name": options.name, "epsilon": total, **said}), reason=options.reason)
     if said:
         raise ArgumentTypeError(
             "the terms of a budget are named with its total: add --total 3, or leave them out to continue it"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from textwrap import indent
@@ -17,7 +17,7 @@ from typing import Any, cast
 import pandas as pd
 
 from pandas_dp import __version__
-from pandas_dp.commands import data_files, words
+from pandas_dp.commands import data_files, second_budgets, words
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles, one_job
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, finishing, told
@@ -67,6 +67,7 @@ def add(commands: Any) -> None:
     run.add_argument("--out", metavar="DIR", help="directory of the answers")
     run.add_argument("--version", help="public name of this content, instead of the plan's")
     run.add_argument("--period", **PERIOD)
+    run.add_argument("--reason", help=second_budgets.HELP)
     run.add_argument("--format", choices=FORMATS, default="csv", help="tables beside the JSON files (default: csv)")
     run.add_argument("--dry-run", action="store_true", help="only show costs and errors: reads no row, charges nothing")
     run.add_argument(
@@ -91,13 +92,16 @@ def run(options: argparse.Namespace) -> int:
         raise error
     where, written = (options.ledger, plan.table, version), data_files.CsvForm.of(options)
     empty = data_files.empty_frame(options.data, plan.schema, written)
-    terms = plan.terms.for_table(empty, options.ledger)
+    terms = replace(plan.terms.for_table(empty, options.ledger), reason=options.reason)
+    twice = second_budgets.check(terms.name, options, in_plan=True)
     check_period(terms, options.period, '[budget] period = "D", time = "visited_at"')
     questions = {planned.name: repr(planned.query) for planned in plan.queries}
     with data_files.dtypes_told(options.data, "[schema.{}] and below it", empty, questions):
         seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period, goes_on=True)
     if person := terms.person_column(empty, options.ledger):
         told(ROWS.format(column=person, line=f'unit = "{person}" and max_rows = 10 in [budget]'), DONE)
+    if twice:
+        told(twice, DONE)
     if options.dry_run:
         print("\n".join(seen.lines()))
         return DONE if seen.paid else DRY
@@ -110,6 +114,7 @@ def run(options: argparse.Namespace) -> int:
         with shown("reads the table"):
             frame = data_files.same_frame(options.data, plan.schema, empty, written)
         progress = sys.stderr.isatty() if options.progress is None else options.progress
+        options.new = False
         session = terms.protect(frame, plan.schema, *where)
         session._goes_on = True
         frame = cast("Any", frame).dp.period(*options.period) if options.period else frame
@@ -131,8 +136,10 @@ def here(text: str, options: argparse.Namespace) -> str:
     for code, plan in IN_PLAN.items():
         text = text.replace(code, plan)
     text = words.GIVEN.sub(lambda found: words.entry(found[1], found[2]) if found[1] in TERMS else found[0], text)
-    text = words.raised(text, options.ledger or "visits.dpledger", getattr(options, "name", "visits"))
-    return words.OPENED.sub(_terms, words.PRICED.sub(_price, text))
+    ledger, name = options.ledger or "visits.dpledger", getattr(options, "name", "visits")
+    new = (lambda *pair: f"[budget] {words.entry(*pair)}") if getattr(options, "new", False) else None
+    text = words.raised(text, ledger, name, new)
+    return words.OPENED.sub(_terms, words.PRICED.sub(_price, words.periods(text)))
 
 
 def _price(found: re.Match[str]) -> str:
@@ -168,7 +175,7 @@ def _lacking(options: argparse.Namespace, unversioned: bool) -> ArgumentTypeErro
         *(f"--{name}={example}" for name, example in missing.items()),
     ]
     version = "; a version, here or as version in [table] of the plan, makes a job that is started again pay nothing"
-    return ArgumentTypeError(f"run needs {lacks}: {shlex.join(line)}{version * ('version' in missing)}")
+    return ArgumentTypeError(f"run needs {lacks}: {words.line(line)}{version * ('version' in missing)}")
 
 
 def _in_order(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 # a price, the terms of a budget, a larger total, and an argument as it ends a message
 PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
 EXTENDED = re.compile(r"(?:continue and then type )?df\.dp\.session\.extend\(([^()]*)\)")
+PERIOD = re.compile(r"df\.dp\.period\(([^()]*)\)")
 GIVEN = re.compile(r"(?<![-\w])(?<!--spent-since )(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")
 QUOTES = "'\""
 Written = Callable[[str, str], str]
@@ -24,7 +25,34 @@ def arguments(typed: str) -> list[tuple[str, str]]:
 
 def option(name: str, value: str) -> str:
     """An argument as an option."""
-    return f"--{name.replace('_', '-')} {shlex.quote(value.strip(QUOTES))}"
+    return f"--{name.replace('_', '-')} {quoted(value.strip(QUOTES))}"
+
+
+def line(typed: Iterable[str]) -> str:
+    """A command line.
+
+    Examples
+    --------
+    >>> print(line(["pandas-dp", "query", "visits.parquet", "mode('sex')"]))
+    pandas-dp query visits.parquet "mode('sex')"
+    """
+    return " ".join(map(quoted, typed))
+
+
+def quoted(word: str) -> str:
+    """A word as a shell takes it, and as people read it: a question in double quotes."""
+    return f'"{word}"' if ("'" in word and not re.search(r'["$`\\!]', word)) else shlex.quote(word)
+
+
+def periods(text: str) -> str:
+    """A text with the option that names periods.
+
+    Examples
+    --------
+    >>> periods("period: 'yesterday' names no day: df.dp.period('2026-11-28')")
+    "period: 'yesterday' names no day: --period 2026-11-28"
+    """
+    return PERIOD.sub(lambda found: f"--period {' '.join(part.strip(QUOTES) for part in found[1].split(', '))}", text)
 
 
 def entry(name: str, value: str) -> str:
@@ -34,7 +62,13 @@ def entry(name: str, value: str) -> str:
     return f"{name} = {value.lower() if value in ('True', 'False') else value}"
 
 
-def raised(text: str, ledger: str, name: str) -> str:
-    """A text with the command that raises the total of a budget."""
+def raised(text: str, ledger: str, name: str, new: Written | None = None) -> str:
+    """A text with the command that raises the total of a budget, or, where the ledger has none yet, what opens a larger one."""
+    if new is not None:
+        total = {"to": "epsilon", "to_delta": "delta"}
+        return EXTENDED.sub(
+            lambda found: " ".join(new(total[term], value) for term, value in arguments(found[1]) if term in total),
+            text,
+        )
     line = f"pandas-dp ledger extend {shlex.quote(ledger)} --name {shlex.quote(name)}"
     return EXTENDED.sub(lambda found: " ".join([line, *(option(*pair) for pair in arguments(found[1]))]), text)

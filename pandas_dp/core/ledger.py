@@ -1,4 +1,4 @@
-"""The durable record of what was spent: the truth about every budget.
+"""The durable record of what was spent: the truth about every budget. What it says, stored answers too: `ledger_reading`.
 
 A charge is one transaction: read the sums of the budget, ask its filter, append an entry, write the new sums,
 commit. In a file the commit reaches the disk before `reserve` returns, so nothing can be released that was

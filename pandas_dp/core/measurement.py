@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -89,7 +89,11 @@ class Exact:
         self._value = value
 
     def open(self) -> Any:
-        """Return the integers; only mechanisms call this."""
+        """Return the integers, a row of them as Python ints, which never wrap; only mechanisms call this."""
+        return self._value.tolist() if isinstance(self._value, np.ndarray) and self._value.ndim == 1 else self._value
+
+    def held(self) -> Any:
+        """Return them as they are held, to be added to others."""
         return self._value
 
     def __repr__(self) -> str:
@@ -151,11 +155,20 @@ class AddsUp:
         return True
 
     def merge(self, parts: Iterator[Exact]) -> Exact:
-        """Add up the lists of Python ints of at least one part, entry by entry."""
-        total: list[int] = next(parts).open()
-        for part in parts:
-            total = [a + b for a, b in zip(total, part.open(), strict=True)]
-        return Exact(total)
+        """Add up the integers of at least one part, entry by entry."""
+        return Exact(reduce(added, (part.held() for part in parts)))
+
+
+def added(one: Any, other: Any) -> Any:
+    """Entry by entry the sums of two lists of Python ints, or of two arrays of int64 or Python ints of one shape.
+
+    For all inputs they are exact: int64s are added where the ends of both arrays keep all sums within 2**61, so that twice one
+    fits as well, else Python ints.
+    """
+    if isinstance(one, list):
+        return [a + b for a, b in zip(one, other, strict=True)]
+    least, most = (int(end(one)) + int(end(other)) for end in (np.min, np.max))
+    return one + other if max(-least, most) < 1 << 61 else one.astype(object) + other
 
 
 class ByClass:

@@ -8,11 +8,10 @@ counts in exactly one part or in none.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +20,13 @@ from pandas_dp.core.lattice import CHUNK, Lattice, integer_info
 
 FEW_ROWS = 1000  # below, a table costs more than a search
 MOST_GRID = 1 << 17  # most widths of the narrowest bin that a table is made for
+SPARSE = 4  # of integers also as many times as many as are listed
 SMALLEST_SPACING = 1e-250
 LEAST_CODE = -2
 MOST_COMBINED = (1 << 15) - 1  # combinations of codes in two bytes
 MOST_PAIRED, AT_ONCE = 1 << 8, 1 << 17  # codes whose pairs have a table, and rows that are paired at once
 Codes = NDArray[np.signedinteger[Any]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,17 @@ class Keys:
     def count(self) -> int:
         """Number of parts."""
         return len(self.keys) + self.other + self.null
+
+    def once(self, make: Callable[..., T], *more: Any) -> T:
+        """What is made of the keys and some arguments, kept: there may be millions, and a table comes in many batches."""
+        known = self.__dict__.setdefault("known", {})
+        if (make, more) not in known:
+            known[make, more] = make(self.keys, *more)
+        return known[make, more]  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> Any:
+        """Leave that behind."""
+        return Keys, (self.column, self.keys, self.other, self.null)
 
     def codes(self, position: NDArray[np.intp], present: NDArray[np.bool_] | None) -> NDArray[np.intp]:
         """Part of each row.
@@ -222,6 +234,11 @@ def match(values: NDArray[np.generic], listed: NDArray[np.generic], places: Code
 
     `listed` rises strictly and has the dtype of the values.
     """
+    close = all_between(listed, max(MOST_GRID, SPARSE * listed.size))
+    if close is not None:
+        table = np.full(close.cells + 1, -1, dtype=places.dtype)
+        table[close.offsets(listed)] = places[: listed.size]
+        return _looked_up(values, close, table)
     grid = _grid(values.dtype, listed)
     if grid is None:
         return None
@@ -234,13 +251,10 @@ def match(values: NDArray[np.generic], listed: NDArray[np.generic], places: Code
 
 def _parts_between(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: Codes) -> Codes:
     """parts[number of cuts at or below the value] of each row; `cuts` rises strictly."""
-    if (
-        values.dtype.kind != "f"
-        and values.size >= FEW_ROWS
-        and cuts.size > 0
-        and int(cuts[-1]) - int(cuts[0]) < MOST_GRID
-    ):
-        return _listed(values, cuts, parts)
+    close = all_between(cuts, max(MOST_GRID, SPARSE * cuts.size)) if values.size >= FEW_ROWS else None
+    if close is not None:
+        ends = np.diff(close.offsets(cuts), prepend=0, append=close.cells + 1)
+        return _looked_up(values, close, np.repeat(parts, ends))
     grid = _grid(values.dtype, cuts) if values.size >= FEW_ROWS else None
     if grid is None:
         return parts.take(np.searchsorted(cuts, values, side="right"))
@@ -251,13 +265,18 @@ def _parts_between(values: NDArray[np.generic], cuts: NDArray[np.generic], parts
     return _decide(values, lattice, cuts.take(nearest), sides, np.greater_equal)
 
 
-def _listed(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: Codes) -> Codes:
-    """The same for integers that lie close: a table of all from one below the first cut to the last, where others count."""
-    ends = [int(cut) for cut in cuts]
-    table = np.repeat(parts, [1, *(after - cut for cut, after in pairwise(ends)), 1])  # shape (integers,)
-    cells = Lattice(Fraction(1), ends[0] - 1, table.size - 1)
-    write, scratch = cells.rule(values.dtype), np.empty(min(values.size, CHUNK), dtype=np.int64)
-    out = np.empty(values.size, dtype=parts.dtype)
+def all_between(values: NDArray[np.generic], most: int) -> Lattice | None:
+    """Lattice of all integers from one below the least value to one above the largest, where these are few."""
+    if values.dtype.kind == "f" or not values.size:
+        return None
+    least, largest = int(values.min()), int(values.max())
+    return Lattice(Fraction(1), least - 1, largest - least + 2) if largest - least <= most else None
+
+
+def _looked_up(values: NDArray[np.generic], lattice: Lattice, table: Codes) -> Codes:
+    """The entry of each value's offset: values beyond the lattice count at its ends."""
+    write, scratch = lattice.rule(values.dtype), np.empty(min(values.size, CHUNK), dtype=np.int64)
+    out = np.empty(values.size, dtype=table.dtype)
     for at in range(0, values.size, CHUNK):
         place = scratch[: values.size - at]
         write(values[at : at + CHUNK], place)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Raw, present_mask
-from pandas_dp.core.partition import match
+from pandas_dp.core.partition import Keys, match
 from pandas_dp.engines.arrow import decoded, is_text, places_in
 from pandas_dp.engines.cells import Foreign, canonical, comparable, forms, plain_text, shallow
 from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import Kind, exact_number, kind_of, kind_or_none
 
-Keys = tuple[Hashable, ...]
+Listed = tuple[Hashable, ...]
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.signedinteger[Any]]
 
@@ -155,20 +155,20 @@ class Numbers:
         """Which rows hold a value; None when all do."""
         return present_mask(self.values, self.mask)
 
-    def coded(self, keys: Keys) -> tuple[Positions, Positions]:
-        """A code of each row, -2 or more, and the position among `keys`, NO_KEY or MISSING, of each code from -2 on.
+    def coded(self, by: Keys) -> tuple[Positions, Positions]:
+        """A code of each row, -2 or more, and the position among the keys, NO_KEY or MISSING, of each code from -2 on.
 
         Here codes are positions.
         """
         values = hashable_floats(self.values)
-        found, places = _rising(keys, frozenset(map(type, keys)), self.values.dtype, self.kind, self.unit)
+        found, places = by.once(_rising, self.values.dtype, self.kind, self.unit)
         position = match(values, found.to_numpy(), places)
         if position is None:
             position = places.take(found.get_indexer(values), mode="wrap")
         present = self.present()
         if present is not None:
             np.copyto(position, MISSING, where=~present)
-        return position.astype(_position_dtype(keys), copy=False), np.arange(MISSING, len(keys))
+        return position.astype(_position_dtype(by.keys), copy=False), np.arange(MISSING, len(by.keys))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes 0..count-1 of the values, -1 where missing or unkeyable, and count."""
@@ -214,10 +214,10 @@ class ArrowValues:
         """Which rows hold a value; None when all do."""
         return _valid(self.column)
 
-    def coded(self, keys: Keys) -> tuple[Positions, Positions]:
+    def coded(self, by: Keys) -> tuple[Positions, Positions]:
         """Codes are places among the keys that the column can hold; see `Numbers`."""
-        listed, places = _in_arrow(keys, frozenset(map(type, keys)), self.held.type, self.kind)
-        return places_in(listed, self.held, _position_dtype(keys)), places
+        listed, places = by.once(_in_arrow, self.held.type, self.kind)
+        return places_in(listed, self.held, _position_dtype(by.keys)), places
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Numbers`."""
@@ -274,40 +274,40 @@ class Coded:
         present = self.codes != -1
         return None if present.all() else present
 
-    def coded(self, keys: Keys) -> tuple[Positions, Positions]:
+    def coded(self, by: Keys) -> tuple[Positions, Positions]:
         """Codes are those of the column, which are not copied; see `Numbers`."""
         if self.cells is not None:
             # a row looks for its own cell: one that pandas finds equal to it, from another row, may equal other keys
-            found = self._positions(self.cells, keys)
+            found = self._positions(self.cells, by)
             found[self.codes == -1] = MISSING
-            return found, np.arange(MISSING, len(keys))
-        return self.codes, np.append([NO_KEY, MISSING], self._positions(self.values, keys))
+            return found, np.arange(MISSING, len(by.keys))
+        return self.codes, np.append([NO_KEY, MISSING], self._positions(self.values, by))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Numbers`."""
         known = self.codes >= 0
         return dense(self.codes, None if known.all() else known)
 
-    def _positions(self, cells: NDArray[np.object_], keys: Keys) -> Positions:
-        """Position of each cell, or form of one, among `keys`, NO_KEY where Python's equality finds none."""
-        listed: dict[Hashable, int] = {}
-        for place, key in enumerate(keys):
-            listed.setdefault(canonical(key) if self.forms else key, place)
-            listed.setdefault(key, place)
-        return np.array([_look_up(listed, cell) for cell in cells], dtype=_position_dtype(keys))
+    def _positions(self, cells: NDArray[np.object_], by: Keys) -> Positions:
+        """Position of each cell, or form of one, among the keys, NO_KEY where Python's equality finds none."""
+        listed = by.once(_by_key, self.forms)
+        return np.array([_look_up(listed, cell) for cell in cells], dtype=_position_dtype(by.keys))
 
 
 Stored = Numbers | ArrowValues | Coded  # one column in one of the three ways
 
 
-@lru_cache(maxsize=4)  # each batch of a scan asks for the same ones
-def _rising(
-    keys: Keys, types: frozenset[type], dtype: np.dtype[Any], kind: Kind, unit: str | None
-) -> tuple[Any, Positions]:
+def _rising(keys: Listed, dtype: np.dtype[Any], kind: Kind, unit: str | None) -> tuple[Any, Positions]:
     """An index of the keys that a column of numbers can hold, rising, and the place of each among all, then NO_KEY.
 
-    It follows from public facts alone. Equal keys of the same types are the same numbers.
+    It follows from public facts alone.
     """
+    if unit is None and dtype.kind != "f" and {*map(type, keys)} == {int}:
+        with suppress(OverflowError):  # plain integers, of which there may be millions, are what they are
+            numbers, first = np.unique(np.array(keys, dtype=np.int64), return_index=True)
+            info = np.iinfo(dtype)
+            held = (numbers >= info.min) & (numbers <= info.max)
+            return pd.Index(numbers[held].astype(dtype)), np.append(first[held], NO_KEY).astype(_position_dtype(keys))
     column = Numbers(np.empty(0, dtype), None, kind, unit)
     listed = _first_places(map(column._number, keys))
     rising = sorted(listed)
@@ -315,13 +315,17 @@ def _rising(
     return found, np.array([*map(listed.__getitem__, rising), NO_KEY], dtype=_position_dtype(keys))
 
 
-@lru_cache(maxsize=4)
-def _in_arrow(keys: Keys, types: frozenset[type], held: pa.DataType, kind: Kind) -> tuple[pa.Array, Positions]:
+def _in_arrow(keys: Listed, held: pa.DataType, kind: Kind) -> tuple[pa.Array, Positions]:
     """The keys that a column of Arrow values can hold, and positions of their places from -2 on; see `_rising`."""
     listed = _first_places(map(ArrowValues(pa.chunked_array([], held), kind)._scalar, keys))
     plain = held.value_type if pa.types.is_dictionary(held) else held
     # null is listed last, so that one look-up tells what is missing
     return pa.array([*listed, None], plain), np.array([NO_KEY, NO_KEY, *listed.values(), MISSING], dtype=np.intp)
+
+
+def _by_key(keys: Listed, forms: bool) -> dict[Hashable, int]:
+    """Place of each key, also of its form: the first of those that are equal."""
+    return {name: i for i, key in [*enumerate(keys)][::-1] for name in (key, canonical(key) if forms else key)}
 
 
 def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
@@ -333,11 +337,7 @@ def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[n
 
 def _first_places(made: Iterable[Any]) -> dict[Any, int]:
     """Place of each of some values, that of the first where several are equal; None is left out."""
-    listed: dict[Any, int] = {}
-    for place, value in enumerate(made):
-        if value is not None:
-            listed.setdefault(value, place)
-    return listed
+    return {value: place for place, value in [*enumerate(made)][::-1] if value is not None}
 
 
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
@@ -349,6 +349,6 @@ def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
     return NO_KEY
 
 
-def _position_dtype(keys: Keys) -> np.dtype[Any]:
+def _position_dtype(keys: Listed) -> np.dtype[Any]:
     """Narrow integers for positions: they stay in memory as long as the table."""
     return np.min_scalar_type(-len(keys) - 2)

@@ -7,14 +7,14 @@ whole column.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import Lattice, integer_info
+from pandas_dp.core.lattice import integer_info
+from pandas_dp.core.partition import all_between
 
 Mask = NDArray[np.bool_]
 
@@ -35,21 +35,13 @@ def hashable_floats(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
-def small_lattice(values: NDArray[Any], most: int) -> Lattice | None:
-    """Lattice of the integers from the least value to the largest, when they are few."""
-    if values.dtype.kind == "f" or not values.size:
-        return None
-    least, largest = int(values.min()), int(values.max())
-    return Lattice(Fraction(1), least, max(largest - least, 1)) if largest - least <= most else None
-
-
 def dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64], int]:
     """Codes 0..count-1 of distinct numbers, -1 where not present, and count: rows share one where their numbers are equal."""
     if present is not None:
         if not present.any():
             return np.full(values.size, -1, dtype=np.int64), 0
         values = np.where(present, values, values[present.argmax()])  # any value that is there anyway
-    lattice = small_lattice(values, 4 * values.size)
+    lattice = all_between(values, 4 * values.size)
     if lattice is not None:
         offsets = lattice.offsets(values)
         used = np.zeros(lattice.cells + 1, dtype=bool)

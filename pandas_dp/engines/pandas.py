@@ -194,7 +194,7 @@ class PandasView:
             values, present = self.column(partition.column)
             return uncoded(partition.codes(values, present_mask(values, present)), partition.count)
         key = "keys", partition.column, partition.keys, self._nulls.get(partition.column)
-        codes, positions = self._kept(lambda: self._values(partition.column).coded(partition.keys), *key)
+        codes, positions = self._kept(lambda: self._values(partition.column).coded(partition), *key)
         return codes, partition.codes(positions, positions != MISSING)
 
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
@@ -243,9 +243,9 @@ class PandasView:
 
     def _kept(self, make: Callable[[], T], *key: Any) -> T:
         """What was made once for these rows."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        return self._cache[key]  # type: ignore[no-any-return]
+        if (made := self._cache.get(key)) is None:  # of a million keys the hash takes a while
+            made = self._cache[key] = make()
+        return made
 
     def block_results(
         self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int, columns: Shown = None

@@ -111,11 +111,11 @@ class ChunkSummary:
         """Exact integers of part `number`."""
         view = PandasView(frame, {}, self.nulls)
         view.fill = expanded(self.secret, number)
-        return self.statistic.compute(view, self.unit).open()
+        return self.statistic.compute(view, self.unit).held()
 
     def total(self, parts: list[Any]) -> Any:
         """Exact integers of several parts together."""
-        return self.statistic.merge(map(Exact, parts)).open()
+        return self.statistic.merge(map(Exact, parts)).held()
 
 
 class PartitionedView(ScannedView):

@@ -1,11 +1,11 @@
-"""What is wrong with the arguments of a call, and the line to type instead: that which was typed, mended."""
+"""What a check refuses of a call, and the line to type instead: that which was typed, mended."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pandas_dp.errors import (
@@ -13,39 +13,16 @@ from pandas_dp.errors import (
     ArgumentValueError,
     PandasDPError,
     UnverifiedFrameError,
-    closest,
-    did_you_mean,
 )
-from pandas_dp.facts.call import Call, meant_for, safe
-from pandas_dp.facts.public_only import COLUMNS, EXAMPLES, PERIODS
-from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, pivoted, rewritten, with_delta
+from pandas_dp.facts.call import QUESTION, Call
+from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
+from pandas_dp.facts.written import as_written, asked_frame, behind, corrected, is_expression, rewritten, with_delta
 
-_OTHER_NAMES = {
-    "epsilon": "eps budget total privacy_budget",
-    "neighbors": "neighbours neighbor neighbour relation",
-    "bounds": "range limits clip clipping lower upper min_value max_value",
-    "bins": "edges buckets",
-    "keys": "categories values labels groups",
-    "unit": "user user_id id privacy_unit unit_column privacy_id person",
-    "k": "n n_clusters clusters",
-    "blocks": "n_blocks partitions",
-    "within": "error accuracy",
-    "confidence": "level alpha",
-}
-OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
-_OF_PANDAS = {  # options that answer another question here, or that nothing needs
-    "dropna": "missing values are not counted; null=True counts them as a key of their own",
-    "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
-    "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
-    "ascending": "the answer is sorted afterwards, for free: .sort_values()",
-    "freq": "months are public bins of groupby()",
-    "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
-}
-OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
 # how checks end, and how they begin
 TOLD = re.compile(r"(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?", re.DOTALL)
 BEGUN = re.compile(r"((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)", re.DOTALL)
+FOUND = re.compile(r"(\['[^']*'\])?\.(size|count|sum|mean)\(")  # what groups of found keys answer
 Parameters = Mapping[str, inspect.Parameter]
 
 
@@ -53,18 +30,29 @@ def show_line(
     error: PandasDPError, name: str, parameters: Parameters, asked: Any, args: tuple[Any, ...], given: dict[str, Any]
 ) -> None:
     """Make an error of a question show the call as it was written, with what it lacks or should have."""
+    written = as_written(name, args, given)
     if isinstance(error, UnverifiedFrameError):
-        _name_frame(error, as_written(name, args, given))
+        _name_frame(error, written)
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return
+    frame = (asked_frame(written) if written else None) or "df"
+
+    def own(text: str) -> str:
+        return re.sub(r"\bdf(?=\.|\[| =)", frame, text) if frame.isidentifier() else text
+
     placed = tuple(parameters)
     values = dict(zip(placed, args, strict=False)) | given
-    written = as_written(name, args, given)
-    if error._priced is not None and hasattr(asked, "_before"):
+    tail = ""
+    if written and name == "groupby":  # which is no question yet
+        tail = behind(
+            written, asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", "")
+        )
+    if error._priced is not None:
         text, delta = error._priced
         before = asked._before if asked._before.startswith("[") else f".{asked._before}"
         kept = f"{text.partition(')')[0]}){before}{Call(name, args, given).needing(placed, {})}"
         dear = (with_delta(written, delta) if written else None) or kept
+        dear += tail
         _replace(error, text, dear)
         error._priced = dear, delta  # for the call that was typed
     if error._slip is not None:
@@ -73,20 +61,37 @@ def show_line(
         error.args = (f"{wrong}: {line}" if line else wrong,)
         return
     told = error._needs or _named_in(str(error), parameters) or _begun(name, str(error), parameters, asked, values)
-    if told is None or not all(needed in parameters or needed in given for needed, _ in told[1]):
+    q = values.get("q")
+    if told and told[1][0][0] == "q" and type(q) is tuple and len(q) == 2 and values.get("bounds") is None:
+        told = told[0], (("q", ""), ("bounds", "=q")), told[2]  # ends by place, where levels stand
+    if told is not None:  # what should not be there and is not
+        told = told[0], tuple((needed, typed) for needed, typed in told[1] if typed or needed in values), told[2]
+    another = told is not None and QUESTION in dict(told[1])
+    if another and (written is None or hasattr(asked, "_parts")):  # groups have no other question than theirs
+        told = None
+    if told is None or not (another or all(needed in parameters or needed in given for needed, _ in told[1])):
+        error.args = (own(str(error)),)
         return
     error._needs = told  # for the call that was typed, where this one was made for it
     why, needs, otherwise = told
-    if "bounds='private'" in otherwise and (values.get("method") or not getattr(asked, "_buys_bounds", True)):
+    bought = "values" not in parameters and not values.get("method") and getattr(asked, "_buys_bounds", True)
+    if "bounds='private'" in otherwise and not bought:
         otherwise = ""
-    renamed: dict[str | int, str] = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
-    more = {needed: typed for needed, typed in needs if not (renamed and (needed in renamed or typed.startswith("=")))}
+    if tail and otherwise.startswith(", or discover") and not FOUND.match(tail):
+        otherwise = ""
+    moved = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
+    more = {needed: typed for needed, typed in needs if not typed.startswith("=") and (typed or needed not in moved)}
+    by_place = placed[: len(args)]
+    renamed = {by_place.index(old) if old in by_place else old: new for old, new in moved.items()}
     if hasattr(asked, "_lacks") and not renamed:
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more |= {name: text for name, text in asked._lacks(parameters, values | typed).items() if name not in more}
     line = written and rewritten(written, placed, values, more, renamed)
-    line = line or asked._before + Call(name, args, given).needing(placed, more)
-    error.args = (f"{why}: {line}{otherwise}",)
+    options = {moved.get(option, option): value for option, value in given.items()}
+    options |= {new: args[at] for at, new in renamed.items() if isinstance(at, int)}
+    left = tuple(value for at, value in enumerate(args) if at not in renamed)
+    line = line or asked._before + Call(name, left, options).needing(placed, more)
+    error.args = (f"{own(why)}: {line}{tail}{own(otherwise)}",)
 
 
 def _replace(error: PandasDPError, text: str, line: str) -> None:
@@ -135,8 +140,12 @@ def _begun(
         wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)
         why, _, more = text.partition(", such as ")
         needed = examples(asked, wrong, parameters, values) if wrong else {}
-        if wrong and needed and type(values[wrong]) is tuple and "bounds" in parameters and "bounds" not in values:
-            needed |= {"bounds": "(lower, upper)"}
+        given = values[wrong] if wrong else None
+        if wrong and type(given) is list and given and isinstance(given[0], str):
+            needed = {wrong: repr(given[0])}
+        if wrong and needed and type(given) is tuple and "bounds" in parameters and values.get("bounds") is None:
+            needed = {wrong: ""} if getattr(asked, "_column", None) else needed
+            needed |= {"bounds": f"={wrong}"}
         return (why, tuple(needed.items()), f"; {more.partition('), ')[2]}") if needed else None
     return None
 
@@ -148,142 +157,45 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
     """
     known, names = parameters[argument], getattr(asked, "_examples", None)
     numbers, words = ([], []) if names is None else names()
-    taken = {value for value in values.values() if isinstance(value, str)}
-    listed = [name for key in ("keys", "bins") if isinstance(values.get(key), Mapping) for name in values[key]]
-    free = [name for name in (listed or words) if name not in taken] or numbers
+    taken = {form for value in values.values() if isinstance(value, str) for form in (value, value[1:-1])}
+    by_name = [name for key in ("keys", "bins") if isinstance(values.get(key), Mapping) for name in values[key]]
+    free = [name for name in (*(by_name or words), *numbers) if name not in taken] or numbers
     of_numbers = {"bounds", "prices", "step"} & {*parameters}
-    pair = [*values["bounds"]] if isinstance(values.get("bounds"), Mapping) else numbers[:2]
+    typed = [*values["bounds"]] if isinstance(values.get("bounds"), Mapping) else []
+    pair = typed + [name for name in numbers if name not in typed][: max(0, 2 - len(typed))]
     if argument in ("columns", "x", "y") and of_numbers and "values" not in parameters and len(pair) >= 2:
-        bounds = {"bounds": f"{{{', '.join(f'{name!r}: (lower, upper)' for name in pair)}}}"}
+        bounds = _pairs(pair, typed)
         return bounds | (
             {"columns": repr(pair)} if argument == "columns" else {"y": repr(pair[0]), "x": repr(pair[1:])}
         )
     if argument == "func" and numbers:
         more = {"weights": ""} if values.get("weights") is not None else {}
-        return more | {"func": f"{{{numbers[0]!r}: ['mean', 'std']}}", "bounds": f"{{{numbers[0]!r}: (lower, upper)}}"}
+        asks = ", ".join(f"{name!r}: ['mean', 'std']" for name in typed or numbers[:1])
+        return more | {"func": f"{{{asks}}}"} | _pairs(typed or numbers[:1], typed)
     if argument == "candidates" and "domain" in parameters:
         return {argument: "[last_year, other_town]"}
     if argument in BY_NAME and (numbers or words):
-        if argument == "by" and len(listed) > 1:
-            return {argument: repr(listed)}
+        if argument == "by" and len(by_name) > 1:
+            return {argument: repr(by_name)}
         needs_numbers = (of_numbers or values.get("bins") is not None) and argument in ("column", "values")
         fits = numbers if needs_numbers or argument == "weight" else free
         return {argument: repr((fits or words or numbers)[0])}
+    if argument == "function" and "sensitivity" in parameters:  # a number that was typed was said of another function
+        return {argument: "lambda d: len(d)", "sensitivity": EXAMPLES["sensitivity"]}
     if numbers and argument in ("score", "function", "expr"):
         name = numbers[0] if numbers[0].isidentifier() else f"`{numbers[0]}`"
         line = f"lambda d: d[{numbers[0]!r}].mean()"
         return {argument: {"score": repr(f"{name} >= candidate"), "expr": repr(f"{name} > 40")}.get(argument, line)}
     if argument == "domain" and words:
         return {argument: f"{{{words[0]!r}: ['A', 'B']}}"}
+    if argument == "bins" and (values.get("bounds") is not None or values.get("range") is not None):
+        return {argument: "10"}
     if argument in EXAMPLES:
         return {argument: EXAMPLES[argument]}
     return {argument: "..." if known.default is known.empty else "" if known.default is None else repr(known.default)}
 
 
-def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
-    """Say what is wrong with arguments that do not fit, and what to type: of a function, the line that is its example."""
-    signature = inspect.signature(method)
-    asked: Any = args[0] if args else None
-    known, name, before = list(signature.parameters.values()), method.__name__, ""
-    if known and known[0].name == "self":
-        name = {"__call__": "df.dp", "__init__": type(asked).__name__}.get(name, name)
-        before, known, args = getattr(asked, "_before", ""), known[1:], args[1:]
-    names = [parameter.name for parameter in known]
-    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known)
-    placed = [parameter.name for parameter in known if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
-    free = [
-        parameter for parameter in known if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in given
-    ]
-
-    def line(needs: dict[str, str], renamed: dict[str | int, str]) -> str:
-        written = None if example else as_written(method.__name__, args, given)
-        typed = written and rewritten(written, tuple(names), given, needs, renamed)
-        kept = {renamed.get(name, name): value for name, value in given.items()}
-        named = [(renamed[i], value) for i, value in enumerate(args) if renamed.get(i)]
-        moved = {name: value if [*renamed.values()].count(name) == 1 else args[-2:] for name, value in named}
-        left = tuple(value for i, value in enumerate(args[: len(placed)]) if i not in renamed)
-        return example or typed or before + Call(name, left, kept | moved).needing(names, needs)
-
-    def lacks(values: dict[str, Any]) -> dict[str, str]:
-        return asked._lacks(names, values) if hasattr(asked, "_lacks") and not example else {}
-
-    unknown = [] if open_ended else [other for other in given if other not in names]
-    if name == "crosstab" and "values" in unknown:
-        return f"crosstab() counts rows; a column by two others is {_pivot_table(asked, before, args, given)}"
-    if unknown:
-        right = OTHER_NAMES.get(unknown[0], unknown[0])
-        if right in names:
-            others = [other for other in unknown if OTHER_NAMES.get(other) == right]
-            typed = line(dict.fromkeys(others, "") | {right: EXAMPLES.get(right, "...")}, {})
-            return f"{name}() takes {right}=, not {unknown[0]}=: {typed}"
-        told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], names)
-        instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
-        if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
-            instead = {"bounds": "(lower, upper)"}
-        typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
-        typed = "" if example or told.startswith("the new total") else typed
-        return f"{name}() takes {told}{f': {typed}' if typed else ''}"
-    if len(args) > len(placed) and placed == ["columns"] and all(isinstance(column, str) for column in args):
-        pairs = f", bounds={{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
-        pairs = pairs if "bounds" in names and "bounds" not in given else ""
-        return f"{name}() takes columns as one list: {before}{name}([{', '.join(map(safe, args))}]{pairs})"
-    moved: dict[str | int, str] = {}
-    ends = args[-2:] if len(args) in (2, len(placed) + 2) and any(one.name == "bounds" for one in free) else ()
-    if [*map(type, ends)] in ([int, int], [int, float], [float, int], [float, float]):
-        moved = dict.fromkeys(range(len(args) - 2, len(args)), "bounds")
-        first = len(args) == 2 and known[0].default is known[0].empty
-        needed = examples(asked, names[0], dict(zip(names, known, strict=True)), {}) if first else {}
-        return f"{name}() takes bounds by name, as a pair: {line(needed, moved)}"
-    if len(placed) < len(args) <= len(placed) + len(free):
-        for i, value in enumerate(args[len(placed) :], len(placed)):
-            meant = meant_for(value, free)
-            if meant is None and free:  # a number of bins; a line that is the example serves any
-                bins = next((other for other in free if other.name == "bins" and type(value) is int), None)
-                meant = bins or (free[0] if example else None)
-            free = [other for other in free if other is not meant]
-            moved[i] = "" if meant is None else meant.name
-        named = next(filter(None, moved.values()), "")
-        values = dict(zip(names, args[: len(placed)], strict=False)) | given
-        more = lacks(values | {moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
-        return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {line(more, moved)}"
-    for parameter in known[len(args) :]:
-        if parameter.default is parameter.empty and parameter.name not in given:
-            if parameter.kind is parameter.VAR_KEYWORD:
-                break
-            values = dict(zip(names, args, strict=False)) | given
-            needed = examples(asked, parameter.name, dict(zip(names, known, strict=True)), values)
-            if name == "extend" and not values:
-                return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
-            return f"{name}() needs {parameter.name}: {line(needed | lacks(values | needed), {})}"
-    plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
-    shown = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
-    return f"{name}() was given arguments that do not fit: {shown}"
-
-
-def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
-    """The table of a column by two others, with the arguments of one that counts rows, and what it lacks."""
-    names = ("values", "index", "columns")
-    rest = {name: value for name, value in given.items() if name != "values"}
-    summed = given.get("aggfunc") != "count" and hasattr(asked, "_lacks")
-    lacks = asked._lacks(("bounds",), rest | {"column": given["values"]}) if summed else {}
-    written = as_written("crosstab", args, given)
-    typed = written and rewritten(pivoted(written), names, rest, lacks)
-    return typed or before + Call("pivot_table", (given["values"], *args), rest).needing(names, lacks)
-
-
-def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:
-    """What a call takes instead of an argument that it does not know."""
-    right = OTHER_NAMES.get(unknown, unknown)
-    if name == "extend":
-        term = "delta" if right.startswith("delta") else "epsilon"
-        return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"
-    if unknown in ("fresh", "max_groups"):
-        typed = f"{unknown}={True if unknown == 'fresh' else 4}"
-        return f"no {unknown}=: it goes beside the price: df.dp(epsilon=1, {typed}).{name}(...)"
-    if right == "epsilon" and not example:
-        return f"no {unknown}=: the price comes first, df.dp(epsilon=0.5).{name}(...)"
-    if unknown in OF_PANDAS:
-        return f"no {unknown}=: {OF_PANDAS[unknown]}"
-    close = did_you_mean(unknown, names)
-    takes = f"; it takes {', '.join(f'{other}=' for other in names)}" if names and not close else ""
-    return f"no {unknown}={close}{takes}{f': {example}' if example else ''}"
+def _pairs(columns: list[str], typed: list[str]) -> dict[str, str]:
+    """Bounds of columns that have none yet."""
+    pairs = ", ".join(f"{name!r}: (lower, upper)" for name in columns if name not in typed)
+    return {"bounds": f"{{{pairs}}}"} if pairs else {}

@@ -1,4 +1,7 @@
-"""Calls that Python itself would refuse: arguments by place that go by name, misspelt and missing ones, in plain words."""
+"""Calls that Python itself would refuse: arguments by place that go by name, misspelt and missing ones, in plain words.
+
+And guides of one page: what ``help`` shows of an object instead of every method of its class.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ import functools
 import inspect
 import traceback
 from collections.abc import Callable, Hashable
+from importlib.resources import files
 from types import FunctionType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
-from pandas_dp.facts.advice import misfit, show_line
+from pandas_dp.facts.advice import show_line
 from pandas_dp.facts.call import Call
-from pandas_dp.facts.public_only import check_all_typed, comparable, refuse_private
+from pandas_dp.facts.misfits import misfit
+from pandas_dp.facts.public_only import QUICK, check_all_typed, comparable, refuse_private
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,7 +29,6 @@ PLAIN = {  # what annotations say of an argument that is text or a number
     "float": ("a number", "0.5"),
     "bool": ("True or False", "True"),
 }
-AT_ONCE = {str, int, float, bool, type(None)}  # of which nobody needs to ask whether they can be compared
 
 
 class Line(NamedTuple):
@@ -92,12 +96,13 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
     names = tuple(name for name, other in parameters.items() if other.kind is not other.KEYWORD_ONLY)
     plain = {name: example for name, other in parameters.items() if (example := _plain(other)) is not None}
     own = dict(list(parameters.items())[1:])  # without self
+    first = int("self" in parameters)
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if typed:
-                given = (*zip(names, args, strict=False), *kwargs.items())
+                given = (*zip(names[first:], args[first:], strict=False), *kwargs.items())
                 check_all_typed("df.dp" if method.__name__ == "__call__" else method.__name__, given)
                 if public:
                     refuse_private(method.__name__, given)
@@ -164,7 +169,7 @@ def _at_the_door(
     """
 
     def checked(name: str, value: Any) -> Any:
-        if type(value) in AT_ONCE or name not in plain:
+        if type(value) in QUICK or name not in plain:
             return value
         if not comparable(value):
             raise ArgumentTypeError(f"{plain[name].partition(': ')[0]}: {line}" if line else plain[name])
@@ -172,3 +177,23 @@ def _at_the_door(
 
     placed = tuple(checked(name, value) for name, value in zip(names, args, strict=False))
     return placed + args[len(placed) :], {name: checked(name, value) for name, value in given.items()}
+
+
+class Guide:
+    """The docstring of a class, for whose objects it is the page ``help.txt`` beside its module: pydoc shows that alone.
+
+    Examples
+    --------
+    >>> class Empty:
+    ...     pass
+    >>> Empty.__doc__ = Guide("A class.", "pandas_dp.questions")
+    >>> Empty.__doc__, Empty().__doc__.splitlines()[0]
+    ('A class.', 'Questions at one price: each call pays it, and gives an answer that is safe to publish.')
+    """
+
+    def __init__(self, of_class: str | None, package: str) -> None:
+        self._of_class, self._package = of_class, package
+
+    def __get__(self, thing: object, kind: type | None = None) -> str | None:
+        """The docstring of the class itself, or the page."""
+        return self._of_class if thing is None else files(self._package).joinpath("help.txt").read_text("utf-8")

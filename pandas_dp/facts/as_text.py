@@ -35,17 +35,33 @@ def of_text(kind: Kind, column: str, like: Any = None, either: bool = False) -> 
     return f"; if the text holds numbers, convert it first: {numbers}{more}{LATER}"
 
 
+def in_numbers(kind: Kind, column: str) -> str:
+    """What a column of something else than numbers holds, and the step that makes numbers of it."""
+    if kind.name == "key":
+        return f"{column!r} holds something else{of_text(kind, column)}"
+    dates = kind.name == "datetime"
+    since = "'2000-01-01'" if kind.tz is None else "'2000-01-01', tz='UTC'"
+    days = f"(d[{column!r}] - pd.Timestamp({since})).dt.days"
+    what, made = ("dates", days) if dates else ("durations", f"d[{column!r}].dt.total_seconds()")
+    return f"{column!r} holds {what}, count {'days' if dates else 'seconds'} first: {TYPED}{step(column, made)}{LATER}"
+
+
 def step_that_makes(column: str, made: str) -> str:
     """The step that makes something else of a column."""
+    return step(column, f"d[{column!r}]{made}")
+
+
+def step(column: str, made: str) -> str:
+    """The step that puts something in the place of a column."""
     named = f"{column}=" if column.isidentifier() and not iskeyword(column) else f"**{{{column!r}: "
-    return f".assign({named}lambda d: d[{column!r}]{made}{'' if named.endswith('=') else '}'})"
+    return f".assign({named}lambda d: {made}{'' if named.endswith('=') else '}'})"
 
 
 def of_dates(given: Any) -> bool:
     """Whether public bins, keys or bounds are dates or periods."""
     if isinstance(given, pd.PeriodIndex | pd.DatetimeIndex):
         return True
-    return isinstance(given, list | tuple) and any(
+    return isinstance(given, list | tuple | pd.Index) and any(
         isinstance(entry, dt.date | np.datetime64 | pd.Period)
         or (isinstance(entry, str) and DATE.match(entry) is not None)
         for entry in given

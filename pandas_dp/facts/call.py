@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pandas_dp.facts.public_only import EXAMPLES, Array, python
+from pandas_dp.facts.public_only import EXAMPLES, QUICK, Array, python
 
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
-QUICK = {str, int, float, bool, type(None)}  # which need no second look
+QUESTION = "()"  # under which advice names another question in place of the one that was put
 ITEM = "[]"  # the name under which the selection of a column is recorded
 MOST_LISTED, MOST_CHARACTERS = 40, 120  # longer lists of keys and edges are not written out
 LONGEST = 40  # characters of a column's name that is repeated in a message

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pandas_dp.core.lattice import MOST_CELLS, Lattice
-from pandas_dp.core.partition import Bins, Keys
+from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.as_text import of_dates, of_text
-from pandas_dp.facts.kinds import DAY, PARTS_OF_A_DAY, Kind, is_missing
+from pandas_dp.facts.as_text import of_dates
+from pandas_dp.facts.call import QUESTION, periods_text
+from pandas_dp.facts.kinds import DAY, OWN_KEYS, PARTS_OF_A_DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels, one_day
-from pandas_dp.facts.numbers import flag, positive_int
-from pandas_dp.facts.public_only import entries, listed, plain_entries, python
+from pandas_dp.facts.numbers import flag
+from pandas_dp.facts.public_only import PERIODS, entries, listed, python
 from pandas_dp.facts.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
+GROUPS = (QUESTION, "groupby.size"), ("normalize", ""), ("sort", ""), ("workload", "")
 REVERSED = "bounds must have the lower end first and below the upper"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
@@ -145,8 +146,16 @@ def keys(
     """
     other, null = flag(other, "other"), flag(null, "null")
     given = facts.keys if given is None else given
-    example = KEYS.get(kind.name, KEYS["key"])
+    example, several = KEYS.get(kind.name, KEYS["key"]), line is not None
     line = line or Line(f"{call}({column!r}, keys={example})", (("keys", example),))
+    if kind.name == "datetime" and periods(given):
+        needs: tuple[tuple[str, str], ...] = (("keys", ""), ("bins", "=keys"))
+        if several:
+            typed = periods_text(given) if isinstance(given, pd.PeriodIndex) and follow(given) else PERIODS
+            needs = (("keys", f"{{{column!r}: None}}"), ("bins", f"{{{column!r}: {typed}}}"))
+        elif call != "groupby":
+            needs = (*GROUPS, *needs)
+        raise Line(f"groupby({column!r}, bins={PERIODS})", needs).refuse("keys must be single dates; periods are bins")
     if given is None:
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":
@@ -158,7 +167,8 @@ def keys(
         given = natural
     if isinstance(given, Mapping) or not listed(given):
         raise line.refuse("keys must be a list")
-    known = tuple(plain(key, kind) for key in entries(given, "keys"))
+    given, own = tuple(entries(given, "keys")), OWN_KEYS.get(kind.name, set())
+    known = given if own.issuperset(map(type, given)) else tuple(plain(key, kind) for key in given)
     if not known:
         raise line.refuse("keys must not be empty", ArgumentValueError)
     if len(known) > MOST_PARTS:
@@ -183,8 +193,8 @@ def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) ->
 
 def plain(key: Any, kind: Kind) -> Hashable:
     """Return one key as a plain hashable value of the column's kind."""
-    if (type(key) is str and kind.name == "key") or (type(key) is int and kind.name not in ("datetime", "timedelta")):
-        return key
+    if type(key) in OWN_KEYS.get(kind.name, ()):
+        return key  # type: ignore[no-any-return]
     key = python(key)
     try:
         hash(key)
@@ -206,7 +216,10 @@ def plain(key: Any, kind: Kind) -> Hashable:
 def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
     """Refuse facts of a schema that no question about a column of this kind could use."""
     if not kind.numeric and (facts.bounds is not None or facts.step is not None):
-        raise ArgumentTypeError(f"bounds and step need numbers or dates; name its keys: {{'keys': {KEYS['key']}}}")
+        dates = f"; if it holds dates, before df.dp.protect(...): df[{column!r}] = pd.to_datetime(df[{column!r}])"
+        raise ArgumentTypeError(
+            f"bounds and step need numbers or dates; name its keys: {{'keys': {KEYS['key']}}}{dates * of_dates(facts.bounds)}"
+        )
     step = None if facts.step is None else Kind.number(_step_kind(kind), facts.step, "step")
     if step is not None and step <= 0:
         raise ArgumentValueError("step must be positive, such as {'step': 1}")
@@ -226,88 +239,12 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
         kind.number(facts.nulls, "nulls")
 
 
-def bins(
-    edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None = None
-) -> tuple[Bins, Labels]:
-    """Bins between edges, or those that are the index of an answer; `line` is what to type instead."""
-    other, null = flag(other, "other"), flag(null, "null")
-    example = BINS.get(kind.name, BINS["number"])
-    if not kind.numeric:
-        if of_dates(edges):
-            raise ArgumentTypeError(f"bins of dates need a column of dates{of_text(kind, column, edges)}")
-        moved = (("bins", ""), ("keys", "=bins")) if line is None else ()
-        keyed = Line(f"{call}({column!r}, keys=[...])", moved, of_text(kind, column))
-        raise keyed.refuse("bins need a column of numbers or dates, other columns need keys")
-    line = line or Line(f"{call}({column!r}, bins={example})", (("bins", example),))
-    if isinstance(edges, pd.PeriodIndex):
-        raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
-    edges = edges_of(edges)
-    if isinstance(edges, pd.IntervalIndex):
-        raise line.refuse(
-            "intervals as bins must be closed on the left, and each must begin where the one before it ends"
-        )
-    if not listed(edges):
-        raise line.refuse("bins must be the list of public edges, not their number")
-    if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
-        raise ArgumentValueError("bins may hold at most 10,000,001 edges, those of 10,000,000 bins")
-    given = plain_entries(edges)
-    if len(given) < 2:
-        raise line.refuse("bins needs at least two edges", ArgumentValueError)
-    raw = _raw_edges(given, kind)
-    rising = np.array(raw)  # int64 or float64: there may be millions
-    if not (rising[:-1] < rising[1:]).all():
-        raise line.refuse("bins must rise from edge to edge", ArgumentValueError)
-    make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
-    return make(column, raw, isinstance(raw[0], int), other, null, kind)
+def follow(periods: pd.PeriodIndex) -> bool:
+    """Whether periods follow one upon another."""
+    return bool(len(periods) and not periods.hasnans and (periods[1:] == periods[:-1] + 1).all())
 
 
-def equal(bins: Any, bounds: Any, kind: Kind, facts: ColumnFacts, call: str, column: str) -> Any:
-    """Edges of a number of equal bins between public bounds; edges that are listed, as they are."""
-    line = Line(f"{call}({column!r}, bins=10, bounds=(0, 100))", (("bounds", "(lower, upper)"),))
-    if not isinstance(bins, int | np.integer) or isinstance(bins, bool):
-        if bounds is not None:
-            raise ArgumentTypeError(f"bounds= goes with a number of equal bins: {line.text}")
-        return bins
-    count = positive_int(bins, "bins")
-    if count > MOST_KEPT:
-        raise ArgumentValueError(f"at most {MOST_KEPT:,} equal bins can be made from bounds; for more, list the edges")
-    lower, upper = ends(bounds, kind, facts, call, line) if kind.numeric else (Fraction(0), Fraction(1))
-    if lower >= upper:
-        raise line.refuse(REVERSED, ArgumentValueError)
-    edges = [lower + (upper - lower) * i / count for i in range(count + 1)]
-    return edges if kind.name in ("number", "bool") else [kind.value(edge) for edge in edges]
-
-
-def edges_of(bins: Any) -> Any:
-    """Edges of intervals [a, b), [b, c), ..., the index of a histogram; anything else as it is."""
-    if not isinstance(bins, pd.IntervalIndex) or bins.closed != "left" or not len(bins):
-        return bins
-    return bins.left.append(bins.right[-1:]) if (bins.left[1:] == bins.right[:-1]).all() else bins
-
-
-def _raw_edges(given: tuple[Any, ...], kind: Kind) -> tuple[int | float, ...]:
-    """Edges in the raw unit of the column: all int where all are whole, else all float."""
-    types = set(map(type, given)) if kind.name == "number" else set()
-    if types == {int} and -(2**63) < min(given) <= max(given) < 2**63:
-        return given
-    # there may be millions, and a fraction of each takes ten times as long; NaN is in no range
-    if types == {float}:
-        floats = np.array(given) + 0.0  # no -0.0
-        if (np.abs(floats) < 2**53).all():
-            return tuple((floats.astype(np.int64) if (floats % 1 == 0).all() else floats).tolist())
-    if types and types <= {int, float} and all(-(2**53) < edge < 2**53 for edge in given):
-        whole = all(edge % 1 == 0 for edge in given)
-        return tuple(map(int, given)) if whole else tuple(edge + 0.0 for edge in given)
-    exact = [kind.number(edge, "bins") for edge in given]
-    raw = tuple(int(e) if e.denominator == 1 and abs(e) < 2**63 else float(e) for e in exact)
-    return raw if all(isinstance(e, int) for e in raw) else tuple(map(float, raw))
-
-
-@lru_cache(maxsize=64)
-def _binned(
-    column: str, raw: tuple[int | float, ...], whole: bool, other: bool, null: bool, kind: Kind
-) -> tuple[Bins, Labels]:
-    """Partition and labels of checked edges, all int where `whole`, else all float; kept like those of keys."""
-    shown = raw if kind.name == "number" else tuple(kind.value(Fraction(edge)) for edge in raw)
-    more = (("other",) if other else ()) + ((None,) if null else ())
-    return Bins(column, raw, other, null), Labels(column, more, shown)
+def periods(given: Any) -> bool:
+    """Whether what stands for keys are periods."""
+    several = isinstance(given, list | tuple | pd.Index) and len(given) > 0
+    return several and all(isinstance(entry, pd.Period) for entry in given)

@@ -35,6 +35,8 @@ PARTS_OF_A_DAY = (
         for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
     ),
 )
+# types of keys that are plain values of a column, of which there may be millions
+OWN_KEYS: dict[str, set[type]] = {"key": {str, int}, "number": {int}, "bool": {int}}
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
@@ -45,7 +47,7 @@ DATES = {"bounds": "bounds=('2013-01-01', '2014-01-01')", "one": "'2013-01-31' o
 DURATION = 'pd.Timedelta("90 min")'
 DURATIONS = {"bounds": 'bounds=(pd.Timedelta("0h"), pd.Timedelta("5h"))'}
 REFUSED = "columns of dtype {dtype} cannot be answered{hint}"
-ZONES = ", whose time zone is not a named zone; convert before df.dp.protect(...): df[column] = df[column].dt.tz_convert('UTC')"
+ZONES = ", and its time zone has no name; convert it before df.dp.protect(...): df[column] = df[column].dt.tz_convert('UTC')"
 SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # within which Arrow can write a decimal of so many bits, and read it again
 
 
@@ -135,11 +137,8 @@ class Kind:
             if DATE.fullmatch(value) if isinstance(value, str) else not bare:
                 with told(f"{argument}: "):
                     known = pd.Timestamp(value)
-                    beyond = (
-                        far
-                        and abs(int(known.asm8.astype("M8[s]").astype(np.int64))) * 10**9 >= NEAR
-                        and not known.nanosecond
-                    )
+                    seconds = abs(int(known.asm8.astype("M8[s]").astype(np.int64)))
+                    beyond = far and seconds * 10**9 >= NEAR and not known.nanosecond
                     stamp = placed(known.as_unit("us" if beyond else "ns"), self.tz)
         except PandasDPError:
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -46,6 +47,9 @@ class Labels:
     @cached_property
     def _index(self) -> pd.Index[Any]:
         if not self.edges:
+            if {*map(type, self.values)} == {int}:  # there may be millions
+                with suppress(OverflowError):
+                    return pd.Index(np.array(self.values, dtype=np.int64))
             # pandas' text columns hold no lone surrogate, which cannot be written as UTF-8
             texts = "".join(value for value in self.values if isinstance(value, str))
             dtype = None if legible(texts) and not _rounded(self.values) else object

@@ -1,4 +1,4 @@
-"""Names of budgets and of their parts: two that look the same are one, or the second is refused."""
+"""Names of budgets and of their parts: two that look the same are one, or the second is refused; and which are likely slips."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ BLANKS = re.compile(
 
 # of which the third changes nothing for any character alone, after or between letters, or under an accent
 MOST_STEPS = 4
+CLOSE = 0.8  # of two words: one letter of five is missing, or two of ten are exchanged
 
 
 def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:
@@ -71,6 +72,30 @@ def canonical(name: str) -> str:
     True
     """
     return _settled(lambda text: "".join(_plain(text.casefold()).split()), name)
+
+
+def is_slip(name: str, other: str) -> bool:
+    """Whether a name is likely another one, mistyped: no number differs, and each word is close to that at its place.
+
+    ``ward_a`` and ``ward_b`` are no slips of each other, nor are ``north`` and ``south``, nor names of two years.
+
+    Examples
+    --------
+    >>> is_slip("hosptial", "hospital"), is_slip("visits 2025", "visits 2026")
+    (True, False)
+    """
+    typed, there = (
+        re.findall(r"[^\W\d_]+|\d+", unicodedata.normalize("NFKC", one).casefold()) for one in (name, other)
+    )
+    if "".join(typed) == "".join(there):
+        return bool(typed)
+    return len(typed) == len(there) and all(map(_close, typed, there))
+
+
+def _close(word: str, other: str) -> bool:
+    from difflib import SequenceMatcher  # only where a budget is opened: importing the package shall cost little
+
+    return word == other or (word.isalpha() and SequenceMatcher(None, word, other).ratio() >= CLOSE)
 
 
 def _plain(name: str) -> str:

@@ -21,13 +21,16 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.kinds import Kind, exact_number
-from pandas_dp.facts.public_only import listed
+from pandas_dp.facts.public_only import comparable, listed
 
 Checked = TypeVar("Checked")
 DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
 ROUNDED = 2**53  # from here on floats round whole numbers
 MOST_HALVES = 20  # weights that an example lists
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
+
+
+WITHIN = "df.dp(within=20) or df.dp(within='5min')"
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,14 @@ class Accuracy:
     delta: Fraction = Fraction(0)
     duration: bool = False
 
+    @property
+    def typed(self) -> str:
+        """The error as a user would type it."""
+        return f"within={str(pd.Timedelta(int(self.within)))!r}" if self.duration else f"within={show(self.within)}"
+
     def __str__(self) -> str:
         """Say it as a user would type it."""
-        amount = f"Timedelta({int(self.within)})" if self.duration else show(self.within)
-        return f"within={amount}, confidence={self.level:.12g}" + (f", delta={show(self.delta)}" if self.delta else "")
+        return f"{self.typed}, confidence={self.level:.12g}" + (f", delta={show(self.delta)}" if self.delta else "")
 
 
 def unquoted(value: Any) -> Any:
@@ -117,8 +124,11 @@ def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -
     """Wanted error instead of a price."""
     if epsilon is not None or rho is not None:
         raise ArgumentValueError("give either within= or a price, not both: df.dp(within=5, confidence=0.95)")
-    duration = isinstance(within, dt.timedelta | np.timedelta64)
-    exact = Kind("timedelta" if duration else "number").number(within, "within")
+    duration = isinstance(within, str | dt.timedelta | np.timedelta64)
+    try:
+        exact = Kind("timedelta" if duration else "number").number(within, "within")
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"within must be a number, or a duration with its unit: {WITHIN}") from None
     if exact <= 0:
         raise ArgumentValueError("within must be positive: df.dp(within=5, confidence=0.95)")
     level = exact_number(confidence, "confidence")
@@ -159,11 +169,12 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     levels = [q] if scalar else list(q)
     if not 1 <= len(levels) <= 1000:
         raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")
-    exact = tuple(
-        round(exact_number(level, "q"), 6) for level in levels
-    )  # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
+    # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
+    exact = tuple(round(exact_number(level, "q"), 6) for level in levels)
     if any(not 0 <= level <= 1 for level in exact):
-        raise ArgumentValueError("q must lie between 0 and 1, such as q=0.9")
+        shares = tuple(level / 100 for level in exact) if 0 <= min(exact) <= max(exact) <= 100 else (Fraction(9, 10),)
+        typed = levels_typed(shares, len(shares) == 1)  # of percentiles
+        raise ArgumentValueError(f"q must lie between 0 and 1, such as q={typed}")
     if len(set(exact)) != len(exact):
         raise ArgumentValueError("q must hold each level once, after rounding to six decimals")
     return exact, scalar
@@ -243,3 +254,12 @@ def unrounded(parts: Keys, dtype: Any) -> None:
             f"whole numbers that has missing values: df.astype({{{parts.column!r}: 'Int64'}}), or read its file by "
             "pandas_dp.read_parquet('visits.parquet')"
         )
+
+
+def checked_level(level: float) -> float:
+    """Return a level between 0 and 1."""
+    if not isinstance(level, Real | Decimal) or not comparable(level):
+        raise ArgumentTypeError("level must be a number between 0 and 1, such as level=0.95")
+    if not 0 < level <= float(MOST_CONFIDENCE):
+        raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
+    return float(level)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from types import EllipsisType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 DEEPEST = 10  # lists within lists, such as one that holds itself
 ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of what pandas makes of one
+QUICK = {str, int, float, bool, type(None)}  # types of most arguments and entries, which need no second look
 Array = pd.Series | pd.Index | np.ndarray | ExtensionArray
 Held = pd.DataFrame | Array
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
@@ -43,7 +44,7 @@ EXAMPLES = {  # how arguments are typed
     "max": "5",
     "threshold": "1000",
     "max_weight": "10",
-    "sensitivity": "1",
+    "sensitivity": "largest_change",  # a promise, which only its maker can give a number for
 }
 
 OR_ASK = {  # the answers that are public
@@ -58,11 +59,18 @@ def mark_of(frame: pd.DataFrame | pd.Series[Any]) -> str | None:
     return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
 
 
+def quick(value: Any) -> bool:
+    """Whether a value is one of Python's own plain ones, or a list of them."""
+    return type(value) in QUICK or (type(value) in (list, tuple) and QUICK.issuperset(map(type, value)))
+
+
 def is_private(value: Any, depth: int = 0) -> bool:
     """Whether an argument is, or lists, a protected table or column, or one that carries the mark of such a table.
 
     Lists, arrays, indexes and numbers carry no mark and are not recognised.
     """
+    if quick(value):
+        return False
     if isinstance(value, pd.DataFrame | pd.Series):
         return mark_of(value) is not None
     if isinstance(value, Mapping):
@@ -124,18 +132,31 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
     ArgumentValueError
         It names the argument and says nothing of its content.
     """
-    for name, value in arguments:
+    given = dict(arguments)
+    for name, value in given.items():
         if is_private(value):
             if name in COLUMNS:
-                raise ArgumentValueError(
-                    f"{call}: a column is given by its name, {name}='ward'; months are bins of a column of dates, "
-                    "groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M'))"
-                )
+                raise _column_by_name(call, name, given)
             line = f"{name}={EXAMPLES.get(name, '...')}"
             raise ArgumentValueError(
                 f"{call}: {name} must be public, and a table or column that is protected, or was made from one, is not: type "
                 f"what a codebook or common knowledge says, {line}{OR_ASK.get(name, '')}"
             )
+
+
+def _column_by_name(call: str, name: str, given: Mapping[str, Any]) -> ArgumentValueError:
+    """What is said of a column that was given itself, and the names of all that were."""
+    named = {
+        other: value.name
+        for other, value in given.items()
+        if other in COLUMNS and isinstance(value, pd.Series) and isinstance(value.name, str)
+    }
+    why, first = f"{call}: a column is given by its name", named.get(name, "ward")
+    otherwise = f"; months are bins of a column of dates, groupby({named.get(name, 'visit')!r}, bins={PERIODS})"
+    error = ArgumentValueError(f"{why}, {name}={first!r}{otherwise}")
+    if name in named:
+        error._needs = why, tuple((other, repr(column)) for other, column in named.items()), otherwise
+    return error
 
 
 UNORDERED = (Set, MappingView)
@@ -200,6 +221,8 @@ def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
 
 def _scalar(value: Any, depth: int = 0) -> Any:
     """A scalar of NumPy or Arrow, or a set: the value itself or one in it; None for none, and so deep that no call takes it."""
+    if quick(value):
+        return None
     if isinstance(value, np.generic | pa.Scalar | EllipsisType):
         return value
     if isinstance(value, UNORDERED):
@@ -214,9 +237,8 @@ def _scalar(value: Any, depth: int = 0) -> Any:
         return None
     # of millions most are plain
     odd = {kind for kind in set(map(type, value)) if issubclass(kind, HOLDS) or _lists(kind)}
-    return next(
-        (found for entry in value if type(entry) in odd and (found := _scalar(entry, depth + 1)) is not None), None
-    )
+    looked = (entry for entry in value if type(entry) in odd) if odd else ()
+    return next((found for entry in looked if (found := _scalar(entry, depth + 1)) is not None), None)
 
 
 def _lists(kind: type) -> bool:
@@ -227,8 +249,9 @@ def _lists(kind: type) -> bool:
 PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
 
 
-def plain_entries(edges: Iterable[Any]) -> tuple[Any, ...]:
-    """Edges one by one; those of an array as Python's numbers where these are the very same."""
+def plain_entries(edges: Iterable[Any]) -> Any:
+    """Edges as a list, or all at once where they are an array of plain numbers."""
     edges = entries(edges, "bins")
-    plain = isinstance(edges, np.ndarray | pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES
-    return tuple(cast(Any, edges).tolist() if plain else edges)
+    edges = edges.to_numpy() if isinstance(edges, pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES else edges
+    plain = type(edges) is np.ndarray and edges.ndim == 1 and str(edges.dtype) in PLAIN_DTYPES
+    return edges if plain else tuple(edges)

@@ -17,9 +17,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled, did_you_mean, meant_file
+from pandas_dp.facts.as_text import of_dates
 from pandas_dp.facts.kinds import kind_or_none, unit_of, with_missing
 from pandas_dp.facts.public_only import (
+    PERIODS,
     Held,
     check_all_typed,
     entries,
@@ -66,7 +68,7 @@ class Change(Protocol):
         """Facts by column after the step, of those before it."""
 
 
-class Schema:
+class Schema(Spelled):
     """Public facts by column, so that calls stay short.
 
     Parameters
@@ -106,9 +108,10 @@ class Schema:
                 text = unknown[0] if isinstance(unknown[0], str) else ""
                 ends = "; both ends go into one pair: {'bounds': (0, 120)}" if text in ENDS else ""
                 if text in ("bins", "edges"):
-                    ends = (
-                        f"; bins go into the question: df.dp(epsilon=0.5).histogram({name!r}, bins=range(0, 101, 10))"
-                    )
+                    counted = f"histogram({name!r}, bins=range(0, 101, 10))"
+                    if of_dates(facts[text]):
+                        counted = f"groupby({name!r}, bins={PERIODS}).size()"
+                    ends = f"; bins go into the question: df.dp(epsilon=0.5).{counted}"
                 close = ends or did_you_mean(text, FIELDS)
                 raise ArgumentValueError(f"schema of {name!r} takes {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
             check_all_typed(f"schema of {name!r}", facts.items())
@@ -354,7 +357,7 @@ def read_toml(path: Any, what: str, example: str) -> dict[str, Any]:
             text = file.read()
     except (OSError, ValueError):  # a name with a zero in it
         raise ArgumentValueError(
-            f"the {what} {os.fspath(path)!s} cannot be read: there is no such file, or it may not be opened"
+            f"the {what} {os.fspath(path)!s} cannot be read: there is no such file, or it may not be opened{meant_file(path)}"
         ) from None
     try:
         return tomllib.loads(text.decode())

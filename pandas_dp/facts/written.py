@@ -7,14 +7,18 @@ import linecache
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
 from types import FrameType
 from typing import Any
 
+from pandas_dp.facts.call import QUESTION
+
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 DEEPEST = 100
+BOUNDED = ("sum", "mean", "var", "std", "median", "quantile")  # questions about groups
+LONGEST_FILE = 1_000_000  # characters of a longer one are not read
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
 
 
@@ -62,6 +66,74 @@ def _parsed(caller: FrameType) -> ast.expr | None:
     return None
 
 
+def behind(call: ast.Call, columns: Iterable[str], lacks: Callable[[str], str]) -> str:
+    """What stands behind the call that was made, in the chain that it begins, such as ``['cost'].mean()``.
+
+    Parameters
+    ----------
+    call : ast.Call
+        As `as_written` found it.
+    columns : iterable of str
+        Which are selected in brackets where they stood behind a point.
+    lacks : callable
+        How the bounds of a column are typed that a question about it lacks; no text where it lacks none.
+    """
+    caller = _caller()
+    if caller is None:
+        return ""
+    place = next(islice(caller.f_code.co_positions(), caller.f_lasti // 2, None), None)
+    text = "".join(linecache.getlines(caller.f_code.co_filename, caller.f_globals))
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = ast.parse(text) if len(text) < LONGEST_FILE else ast.parse("")
+        above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        calls = (node for node in above if isinstance(node, ast.Call))
+        first = next(
+            (one for one in calls if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
+        )
+        last: Any = first
+        while (
+            isinstance(above.get(last), ast.Call | ast.Attribute | ast.Subscript) and last in vars(above[last]).values()
+        ):
+            last = above[last]
+            inner = getattr(last, "value", None)
+            if isinstance(inner, ast.Attribute) and inner.attr in {*columns}:
+                last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
+            if (
+                isinstance(last, ast.Call)
+                and isinstance(last.func, ast.Attribute)
+                and last.func.attr in (*BOUNDED, "agg")
+            ):
+                _bound(last, last.func, lacks)
+        return "" if first is None or ast.dump(first) != ast.dump(call) else _typed(last).removeprefix(_typed(first))
+    return ""
+
+
+def _bound(call: ast.Call, func: ast.Attribute, lacks: Callable[[str], str]) -> None:
+    """Give a question about groups the bounds that it lacks."""
+    selected = func.value.slice if isinstance(func.value, ast.Subscript) else ast.Constant(None)
+    asked: list[tuple[ast.expr | None, ast.expr]] = []
+    if func.attr == "agg":
+        of = call.args[0] if call.args else None
+        asked = [*zip(of.keys, of.values, strict=True)] if isinstance(of, ast.Dict) else []
+        asked += [
+            (word.value.elts[0], word.value)
+            for word in call.keywords
+            if isinstance(word.value, ast.Tuple) and word.value.elts
+        ]
+        asked = [pair for pair in asked if any(f"'{name}'" in ast.unparse(pair[1]) for name in BOUNDED)]
+    elif call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str):
+        asked = [(call.args[0], func)]
+    else:
+        asked = [(one, func) for one in getattr(selected, "elts", [selected])]
+    named = [one.value for one, _ in asked if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    pairs = {name: pair for name in named if (pair := lacks(name))}
+    if pairs and not any(word.arg == "bounds" for word in call.keywords):
+        several = f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"
+        alone = func.attr != "agg" and not isinstance(selected, ast.List)
+        text = next(iter(pairs.values())) if alone else several
+        call.keywords.append(ast.keyword("bounds", ast.parse(text, mode="eval").body))
+
+
 def _shallow(node: ast.AST) -> bool:
     """Whether code is nested no deeper than it can be written again: Python does that by calling itself."""
     level = [node]
@@ -94,21 +166,29 @@ def rewritten(
     given : dict of str to Any
         Of which what is given by column gets more columns.
     needs : dict of str to str
-        How arguments are typed that it lacks, or that it should not have, as no text.
+        How arguments are typed that it lacks, or that it should not have, as no text; and another question in its place.
     renamed : dict, optional
         Names of what was given under another name, or by place; no text for what is left out.
     """
-    renamed = renamed or {}
-    named = {name: [value for i, value in enumerate(call.args) if renamed.get(i) == name] for name in renamed.values()}
+    renamed, needs = renamed or {}, dict(needs)
+    func, args, then = call.func, list(call.args), ""
+    if QUESTION in needs and isinstance(func, ast.Attribute):
+        question, _, then = needs.pop(QUESTION).partition(".")
+        frame: Any = func.value
+        if then and isinstance(frame, ast.Subscript):  # of a column that was selected
+            frame, args = frame.value, [frame.slice, *args]
+        func = ast.Attribute(frame, question)
+    named = {name: [value for i, value in enumerate(args) if renamed.get(i) == name] for name in renamed.values()}
     moved = [ast.keyword(n, ast.Tuple(v) if len(v) > 1 else v[0]) for n, v in named.items() if n and v]  # two: a pair
-    placed = [value for i, value in enumerate(call.args) if i not in renamed]
+    placed = [value for i, value in enumerate(args) if i not in renamed]
     words = [ast.keyword(renamed.get(word.arg or "", word.arg), word.value) for word in call.keywords] + moved
+    if 0 in renamed and (text := needs.pop(parameters[0], "")):  # what should have stood there
+        placed.insert(0, ast.parse(text, mode="eval").body)
     for name, text in needs.items():
         typed = ast.parse(text, mode="eval").body if text else None
         at = parameters.index(name) if name in parameters[: len(placed)] else None
         known = placed[at] if at is not None else next((word.value for word in words if word.arg == name), None)
-        more = not {"columns", "x", "func"} & {*needs}  # whose bounds are others
-        if more and isinstance(typed, ast.Dict) and known is not None and isinstance(given.get(name), Mapping):
+        if isinstance(typed, ast.Dict) and known is not None and isinstance(given.get(name), Mapping):
             typed = _merged(known, typed, given[name])
         if at is not None:
             placed[at] = typed or placed[at]
@@ -116,7 +196,7 @@ def rewritten(
             words = [word for word in words if word.arg != name] + ([ast.keyword(name, typed)] if typed else [])
         else:
             words = [ast.keyword(name, typed) if word.arg == name else word for word in words]
-    line = _typed(ast.Call(call.func, placed, words))
+    line = _typed(ast.Call(func, placed, words)) + f".{then}()" * bool(then)
     return line if len(line) <= LONGEST_LINE else None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.facts.checks import edges_of
+from pandas_dp.facts.binning import edges_of
 from pandas_dp.facts.public_only import legible, python
 
 MOST_VALUES = 100_000  # of a range: a short text shall not fill the memory

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from pandas_dp.books.amounts import Most, paid, refused
 from pandas_dp.books.budget_words import refusal
 from pandas_dp.core.privacy import Price, show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.queries.json_values import toml
@@ -22,12 +22,15 @@ from pandas_dp.queries.together import groups_of
 from pandas_dp.release import reconcile as reconciling
 from pandas_dp.session.registry import table_of
 
+CAN = (
+    "plan(df) asks its queries, plan.table() lists them, and df.dp.protect(plan=plan) opens a budget that pays for them"
+)
 LINE = "pandas_dp.plan([pandas_dp.query(within=20).count(), pandas_dp.query(within=50).count('age')], frame=df)"
 MOST_QUERIES = 1000
 PAYING = ("pure", "hybrid", "rdp", "zcdp", "gdp", "plan")
 
 
-class Plan(Sequence[Query]):
+class Plan(Spelled, Sequence[Query]):
     """Queries with their prices, and what pays for them together; made by `plan`. It is a sequence of `Query`.
 
     Attributes
@@ -94,6 +97,14 @@ class Plan(Sequence[Query]):
             "accountant": "auto" if declared else self.accountant,
             "plan": self._paid if declared else None,
         }
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what a plan can do."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise AttributeError(f"a plan has no {name!r}: {CAN}")
 
     def table(self) -> pd.DataFrame:
         """Return a row for each query: what it asks, its price, its error, and the error that was wanted.

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import SAY, Aggregate, ExpectedError, Terms, in_numbers, least_epsilon
+from pandas_dp.aggregates.told import bought
 from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -129,15 +130,17 @@ class Put:
 
     def _least(self, wanted: Accuracy) -> Fraction:
         """The least epsilon for an error."""
-        try:
+
+        def least(error: Accuracy) -> Fraction:
             try:
-                return self.aggregate.epsilon_for(wanted, self.terms)
+                return self.aggregate.epsilon_for(error, self.terms)
             except ArgumentTypeError:
-                return self._by_rows(wanted, lambda epsilon: Price(epsilon, wanted.delta))
+                return self._by_rows(error, lambda epsilon: Price(epsilon, error.delta))
+
+        try:
+            return bought(least, wanted)
         except ArgumentValueError as error:  # even the largest epsilon
-            raise ArgumentValueError(
-                f"{error}; allow a larger error than {self.query!r} does, such as within=20"
-            ) from None
+            raise ArgumentValueError(f"{self.query!r}: {error}") from None
 
     def _gaussian(self, wanted: Accuracy) -> list[Fraction]:
         """The least rho for an error; none where the query has no Gaussian noise."""

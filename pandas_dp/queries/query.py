@@ -216,7 +216,9 @@ class Query:
         if not isinstance(name, str) or name.startswith("_"):
             raise AttributeError(name)
         if stage is None:
-            raise AttributeError(f"this query already has its question; steps come before it: {self!r}")
+            raise AttributeError(
+                f"this query already has its question: query(df) asks it; steps come before it, {self!r}"
+            )
         method = getattr(stage, name, None)
         if method is None:
             raise AttributeError(

@@ -19,10 +19,10 @@ from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.as_text import of_text
+from pandas_dp.facts.as_text import in_numbers
 from pandas_dp.facts.call import LEFT_OUT
 from pandas_dp.facts.kinds import Kind
-from pandas_dp.facts.public_only import legible, listed
+from pandas_dp.facts.public_only import EXAMPLES, legible, listed
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.choices import positive
 from pandas_dp.questions.found_keys import finds
@@ -327,13 +327,14 @@ class BlockQuestions(PreparedFrame):
         if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):
             raise ArgumentTypeError("columns must be a list of column names")
         if bounds is not None and not isinstance(bounds, Mapping):
-            raise self._bounds_line("kmeans", columns, {}).refuse("bounds must be a dict with a pair for each column")
+            raise self._bounds_line("kmeans", columns, bounds).refuse(
+                "bounds must be a dict with a pair for each column"
+            )
         names, centres = tuple(columns), numbers.positive_int(k, "k")
         for column in names:
             kind = self._kind(column)
             if kind.name != "number":
-                other = f"{column!r} holds something else{of_text(kind, column)}"
-                raise ArgumentTypeError(f"kmeans() needs columns of numbers; {other}")
+                raise ArgumentTypeError(f"kmeans() needs columns of numbers; {in_numbers(kind, column)}")
         if len(set(names)) != len(names) or set(bounds or ()) - set(names):
             raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
         if centres * len(names) > MOST_OUTPUTS:
@@ -420,8 +421,8 @@ class BlockQuestions(PreparedFrame):
         ['young', 'old']
         """
         if not callable(function):
-            raise ArgumentTypeError("function must be callable: release(lambda d: len(d), sensitivity=1)")
-        exact = positive(sensitivity, "sensitivity")
+            raise ArgumentTypeError("function must be callable: release(lambda d: len(d), sensitivity=largest_change)")
+        exact = positive(sensitivity, "sensitivity", EXAMPLES["sensitivity"])
         if isinstance(norm, bool) or norm not in (1, 2):
             raise ArgumentValueError("norm is 1, of the sum of how far each number moves, or 2: norm=1")
         of = () if names is None else _names(names)

@@ -24,7 +24,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
 from pandas_dp.facts.kinds import exact_number, is_missing
-from pandas_dp.facts.public_only import listed, python
+from pandas_dp.facts.public_only import EXAMPLES, listed, python
 from pandas_dp.questions.found_keys import finds
 from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse
 from pandas_dp.questions.rows import PreparedFrame
@@ -267,7 +267,7 @@ class ChoiceQuestions(PreparedFrame):
                 raise Line("leave sensitivity= out", (("sensitivity", ""),)).refuse(
                     "score must be a function of a table and a candidate where sensitivity= is given"
                 )
-            exact = positive(sensitivity, "sensitivity")
+            exact = positive(sensitivity, "sensitivity", EXAMPLES["sensitivity"])
             text = self._text(candidates=listed, cap=LEFT_OUT, **given)
             empty = self._empty()
             tried = rehearse(lambda table: score(table, listed[0]), empty.dtypes, no_number, "score", ZERO)
@@ -299,7 +299,9 @@ class ChoiceQuestions(PreparedFrame):
 
 def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Expression:
     """The score of one candidate; what it refuses on the table without rows it refuses everywhere, and nowhere else."""
-    of_table = "" if isinstance(score, str) else ". A score of the whole table needs its sensitivity: sensitivity=1"
+    of_table = (
+        "" if isinstance(score, str) else ". One of the whole table needs its sensitivity: sensitivity=largest_change"
+    )
     with told("score: ", of_table):
         if isinstance(score, str):
             tree = parse_expression(score, empty.columns, argument="score", constants={"candidate": candidate})
@@ -390,11 +392,8 @@ def _range(cap: Any) -> tuple[Fraction, Fraction]:
     if len(cap) != 2:
         raise ArgumentValueError(f"cap must be the largest score, or the least and the largest: {line}")
     lower, upper = (_exact(end, "cap", "(-2, 0)") for end in cap)
-    if (
-        not lower < upper
-        or max(abs(lower), abs(upper)) > LARGEST
-        or upper - lower < max(abs(lower), abs(upper)) / 2**40
-    ):
+    size = max(abs(lower), abs(upper))
+    if not lower < upper or size > LARGEST or upper - lower < size / 2**40:
         raise ArgumentValueError(f"cap must have the least score first, and the largest above it: {line}")
     return lower, upper
 

@@ -69,7 +69,7 @@ def with_dummies(frame: PreparedFrame, y: str, columns: Sequence[str], keys: Any
         by, _ = frame._keys(CALL, column, given.get(column), False, False, own)
         if len(by.keys) < 2:
             raise line.refuse(
-                f"{column!r} needs two keys or more, of which the first is what others are compared with",
+                f"{column!r} needs two keys or more: the others are compared with the first",
                 ArgumentValueError,
             )
         listed.append(column)

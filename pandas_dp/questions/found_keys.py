@@ -10,6 +10,7 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON
@@ -27,8 +28,10 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
     ArgumentTypeError
         The price has no delta, or there is more to list than keys.
     """
+    if keys is not None:
+        return False
     kind = frame._kind(column)
-    if keys is not None or kind.name == "bool" or frame._facts(column).keys is not None:
+    if kind.name == "bool" or frame._facts(column).keys is not None:
         return False
     if not frame._price.delta and call == "groupby" and kind.name == "datetime" and not (other or null):
         line = Line(f"groupby({column!r}, bins={PERIODS})", (("bins", PERIODS),), "; keys=[...] are single days")
@@ -46,20 +49,21 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
 
 def delta_needed(frame: PreparedFrame, call: str) -> PandasDPError:
     """What is said of a question that always finds keys, where its price has no delta."""
-    why, line, priced = _paid(frame, call)
+    wanted = isinstance(frame._price, Accuracy)  # which nothing is found for
+    why, line, priced = _paid(frame, call, Price(Fraction(1)) if wanted else frame._price)
     error = ArgumentTypeError(f"{call.partition('(')[0]}() needs a delta{why}{f': {line}' if line else ''}")
-    error._priced = priced
+    error._priced = None if wanted else priced
     return error
 
 
 def finding(frame: PreparedFrame, text: str, call: str) -> Line:
     """A line that lists keys, or has the price find them."""
-    why, line, priced = _paid(frame, call)
+    why, line, priced = _paid(frame, call, frame._price)
     needs = f", which needs a delta{why}" if why else ""
     return Line(text, (), f", or discover keys{needs}: {line}" if line else "", priced)
 
 
-def _paid(frame: PreparedFrame, call: str) -> tuple[str, str, tuple[str, str] | None]:
+def _paid(frame: PreparedFrame, call: str, price: Price | Accuracy) -> tuple[str, str, tuple[str, str] | None]:
     """What the delta lacks that finds keys, what to type, and what of that is the call with a delta that can be paid."""
     table, delta, why, before = frames.lookup(frame._frame), USUAL, "", ""
     if table is not None:
@@ -79,9 +83,12 @@ def _paid(frame: PreparedFrame, call: str) -> tuple[str, str, tuple[str, str] | 
             why, left = USED_UP, budget.delta / 10
             before = f"those found before are public, keys=answer.index, or raise the total: {first}"
         delta = _power_of_ten(left)
-    price = frame._price if isinstance(frame._price, Price) else None
-    epsilon = "1" if price is None or price.epsilon is None else str(Price(price.epsilon)).removeprefix("epsilon=")
-    typed = f"df.dp(epsilon={epsilon}, delta={delta}).{call}"
+    paid = (
+        price.typed
+        if isinstance(price, Accuracy)
+        else str(Price(Fraction(1) if price.epsilon is None else price.epsilon))
+    )
+    typed = f"df.dp({paid}, delta={delta}).{call}"
     return why, before + typed, (typed, delta)
 
 

@@ -17,8 +17,7 @@ from pandas_dp.aggregates.winsorized_mean import WinsorizedMean
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import Line, explain, uncopied
-from pandas_dp.facts.guides import Guide
+from pandas_dp.facts.argument_help import Guide, Line, explain, uncopied
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions import rows
@@ -351,7 +350,7 @@ class PricedFrame(
         >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
         True
         """
-        law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
+        law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean")
         if law is None and trim is not None:
             raise ArgumentValueError("trim= goes with method='trimmed': method='trimmed'")
         if method == "rotated":

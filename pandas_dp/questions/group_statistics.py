@@ -103,6 +103,17 @@ class GroupStatistics:
         """See `PreparedFrame._lacks`."""
         return self._frame._lacks(parameters, {"column": self._column, **values})
 
+    def _missing(self, name: str, column: str, numbers: tuple[str, ...]) -> str:
+        """What groups can be asked instead, or one of them."""
+        by, labels = self._parts.columns[0], self._parts.factors[0][1]
+        if labels.edges and isinstance(labels.edges[0], int | float):
+            one = f"{by} >= {labels.edges[0]!r} and {by} < {labels.edges[1]!r}"
+        else:
+            one = (
+                f"{by} == {labels.values[0]!r}" if labels.values and isinstance(labels.values[0], str | int) else "..."
+            )
+        return missing_question(type(self), name, column, self._parts.columns, one, numbers)
+
     def _of_column(self, column: str | None) -> str:
         return f"{self._groups}." if column is None else f"{self._groups}[{column!r}]."
 
@@ -120,7 +131,9 @@ class GroupStatistics:
             if self._column is None and name in self._frame._empty():
                 raise AttributeError(f"{name!r} is a column; select it: .groupby({self._by}, keys=[...])[{name!r}]")
             column = "'column'" if self._column is None else repr(self._column)
-            raise AttributeError(missing_question(type(self), name, f"{column}, ", self._parts.columns))
+            mine = () if self._column is None else (self._column,)
+            numbers = tuple(dict.fromkeys((*mine, *self._examples()[0])))[:2] or ("age", "cost")
+            raise AttributeError(self._missing(name, f"{column}, ", numbers))
 
     def size(self) -> SeriesRelease:
         """Count the rows of each group; see `PricedFrame.size`.
@@ -365,11 +378,10 @@ class GroupStatistics:
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column
         if named is None:
-            call, parameters = self._call
-            column = (self._examples()[0] or ["cost"])[0]
-            values = {"column": column, **dict(zip(parameters, call.args, strict=False)), **call.options}
-            line = f".{self._groups}[{column!r}].{call.needing(parameters, self._lacks(parameters, values))}"
-            raise ArgumentTypeError(f"{name}() needs a column: {line}")
+            column = repr((self._examples()[0] or ["cost"])[0])
+            raise Line(f".{self._groups}[{column}].{name}(...)", (("column", column),)).refuse(
+                f"{name}() needs a column"
+            )
         return named
 
     def _ask(self, aggregate: Aggregate, column: str | None, notes: tuple[str, ...] = (), **resolved: Any) -> Any:

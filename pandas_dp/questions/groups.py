@@ -26,6 +26,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, columns_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.found_keys import delta_needed, finds
 from pandas_dp.questions.function_trial import no_number, rehearse
@@ -379,9 +380,9 @@ class GroupQuestions(PreparedFrame):
         shares = numbers.flag(normalize, "normalize")
         if finds(self, "value_counts", column, keys, other, null):
             if shares:
-                raise ArgumentTypeError(
-                    f"normalize= goes with listed keys: value_counts({column!r}, keys=[...], normalize=True)"
-                )
+                example = checks.KEYS.get(self._kind(column).name, checks.KEYS["key"])
+                line = Line(f"value_counts({column!r}, keys={example}, normalize=True)", (("keys", example),))
+                raise line.refuse("normalize= goes with listed keys")
             question = FoundCounts((KeyColumn(column, self._kind(column)),), sort=bool(sort))
             return self._ask(self._text(sort=LEFT_OUT), question, (column,))
         keyed, labels = self._keys("value_counts", column, keys, other, null)
@@ -501,7 +502,9 @@ class GroupQuestions(PreparedFrame):
         """
         columns = by if isinstance(by, list) else [by]
         if isinstance(by, pd.Grouper):
-            raise ArgumentTypeError(f"a Grouper looks at the dates: {GROUPING}")
+            needs = (("by", repr(by.key)), ("bins", PERIODS)) if isinstance(by.key, str) else ()
+            line = Line(f"groupby('visit', bins={PERIODS})", needs)
+            raise line.refuse("a Grouper looks at the dates; months are bins")
         if not columns or not all(isinstance(column, str) for column in columns):
             raise ArgumentTypeError(GROUPING)
         if len(columns) == 1 and bins is None and finds(self, "groupby", columns[0], keys, other, null):

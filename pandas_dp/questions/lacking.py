@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from pandas_dp.errors import PandasDPError
 from pandas_dp.facts.checks import BINS, KEYS
 
 if TYPE_CHECKING:
+    from pandas_dp.facts.kinds import Kind
     from pandas_dp.questions.rows import PreparedFrame
 
 PAIR = "(lower, upper)"
@@ -31,11 +32,55 @@ def lacking(frame: PreparedFrame, parameters: Iterable[str], values: Mapping[str
     takes = {*parameters}
     with suppress(PandasDPError):  # without a session nothing is known of a schema, and the line says what it can
         for argument in ("by", "column"):
-            names = (name for name in frame._empty() if isinstance(name, str))
-            column = next((name for name in names if values.get(argument) in (name, repr(name))), None)
-            if column is not None:
+            if (column := _named(frame, values.get(argument))) is not None:
                 found |= _of_column(frame, column, argument, takes, values)
+        if (rows := _named(frame, values.get("index"))) and (columns := _named(frame, values.get("columns"))):
+            typed = {name: values[name] for name in ("keys", "bins") if isinstance(values.get(name), Mapping)}
+            listed = {name for of in typed.values() for name in of}
+            parts = needed_parts(frame, {column: frame._kind(column) for column in (rows, columns)}, listed)
+            found |= {name: text for name, text in parts if text}
+        by = values.get("by")
+        if isinstance(by, list):
+            parts = needed_parts(frame, {column: frame._kind(column) for column in by}, ())
+            found |= {name: text for name, text in parts if text and values.get("keys") is values.get("bins") is None}
+        if values.get("keys") is not None and {"x", "y", "bounds"} <= takes:
+            found |= _pairs(frame, values)
+        value = _named(frame, values.get("values"))
+        if value and values.get("bounds") is None and values.get("aggfunc") != "count":
+            found |= (
+                {"bounds": PAIR} if frame._kind(value).name != "bool" and frame._facts(value).bounds is None else {}
+            )
     return found
+
+
+def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:
+    """Bounds of the columns of numbers in a regression that have none."""
+    explaining, bounds = values.get("x"), values.get("bounds")
+    typed = {*bounds} if isinstance(bounds, Mapping) else set()
+    columns = [values.get("y"), *(explaining if isinstance(explaining, list) else [explaining])]
+    numbers = [name for name in columns if name in frame._empty() and frame._kind(name).name == "number"]
+    pairs = [f"{name!r}: {PAIR}" for name in numbers if name not in typed and frame._facts(name).bounds is None]
+    return {"bounds": f"{{{', '.join(pairs)}}}"} if pairs else {}
+
+
+def _named(frame: PreparedFrame, typed: Any) -> str | None:
+    """The column that an argument names, as its name or as that in quotes."""
+    return next((name for name in frame._empty() if isinstance(name, str) and typed in (name, repr(name))), None)
+
+
+def needed_parts(
+    frame: PreparedFrame, kinds: Mapping[str, Kind], listed: Collection[str]
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Keys and bins, as they are typed, of columns whose keys are known from nowhere; no text where none are."""
+    missing = {
+        column: kind.name
+        for column, kind in kinds.items()
+        if not (kind.name == "bool" or column in listed or frame._facts(column).keys is not None)
+    }
+    bins = {column: BINS[name] for column, name in missing.items() if name in BINS}
+    keys = {column: KEYS["key"] for column in missing if column not in bins}
+    typed = [", ".join(f"{column!r}: {example}" for column, example in of.items()) for of in (keys, bins)]
+    return ("keys", f"{{{typed[0]}}}" if keys else ""), ("bins", f"{{{typed[1]}}}" if bins else "")
 
 
 def _of_column(
@@ -50,6 +95,8 @@ def _of_column(
     if values.get("prices") is not None:
         return {}
     between = type(values.get("bins")) is int or "by" in takes or not {"bins", "keys"} & takes
-    if "bounds" in free and facts.bounds is None and between:
+    ends = {"bounds", "range"} & {name for name in takes if values.get(name) is not None}
+    if "bounds" in free and facts.bounds is None and between and not ends:
         return {"bounds": PAIR}
-    return {"bins": BINS[kind]} if "bins" in free and values.get("keys") is None and facts.keys is None else {}
+    binned = "bins" in free and values.get("keys") is None and facts.keys is None
+    return {"bins": "10" if ends else BINS[kind]} if binned else {}

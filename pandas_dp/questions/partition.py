@@ -13,13 +13,14 @@ import pandas as pd
 from pandas_dp.aggregates.keys import KeyColumn, KeyColumns
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
-from pandas_dp.facts import checks, numbers
+from pandas_dp.facts import binning, checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.found_keys import finding
+from pandas_dp.questions.lacking import needed_parts
 from pandas_dp.questions.rows import PreparedFrame
 
 MOST_COMBINATIONS = 1_000_000
@@ -198,18 +199,8 @@ def _numbered(combinations: int) -> None:
 
 def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind], listed: Any = (), binned: Any = ()) -> Line:
     """What to type: keys and bins for all columns whose keys are known from nowhere else."""
-    missing = {
-        column: kind
-        for column, kind in kinds.items()
-        if not (kind.name == "bool" or column in listed or column in binned or frame._facts(column).keys is not None)
-    }
-    bins = {column: checks.BINS[kind.name] for column, kind in missing.items() if kind.name in checks.BINS}
-    keys = {column: checks.KEYS["key"] for column in missing if column not in bins}
-    needs = tuple(
-        (name, f"{{{', '.join(f'{column!r}: {example}' for column, example in examples.items())}}}" if examples else "")
-        for name, examples in (("keys", keys), ("bins", bins))
-        if examples or not (listed or binned)
-    )
+    parts = needed_parts(frame, kinds, {*listed, *binned})
+    needs = tuple((name, typed) for name, typed in parts if typed or not (listed or binned))
     return Line(f"{', '.join([head, *(f'{name}={typed}' for name, typed in needs if typed)])})", needs)
 
 
@@ -231,15 +222,14 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[],
 def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None) -> Factor:
     """Bins between edges, or one for each period."""
     if not isinstance(given, pd.PeriodIndex) or not kind.numeric:
-        return checks.bins(given, other, null, kind, call, column, line)
+        return binning.bins(given, other, null, kind, call, column, line)
     line = line or Line(f"{call}({column!r}, bins={PERIODS})", (("bins", PERIODS),))
     if kind.name != "datetime":
         raise ArgumentTypeError(
             f"periods can only be bins of a column of dates; here type {call}({column!r}, bins=[...])"
         )
-    follow = len(given) and not given.hasnans and (given[1:] == given[:-1] + 1).all()
     # the Friday of business days is over long before the next one starts
-    if not follow or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
+    if not checks.follow(given) or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
         raise line.refuse("periods must follow one upon another", ArgumentValueError)
     starts = pd.DatetimeIndex([*given.start_time, (given[-1] + 1).start_time])
     try:  # where the clocks skip the start, the period starts with the first instant after it
@@ -247,7 +237,7 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
     except ValueError:
         turned = "" if kind.tz is None else f", and none may start in an hour that the clocks of {kind.tz!r} show twice"
         raise line.refuse(f"periods must lie between 1678 and 2261{turned}", ArgumentValueError) from None
-    binned, labels = checks.bins(starts, other, null, kind, call, column, line)
+    binned, labels = binning.bins(starts, other, null, kind, call, column, line)
     return binned, Labels(column, (*given, *labels.values))
 
 

@@ -23,9 +23,7 @@ from pandas_dp.release.values import FloatRelease
 MOST_LEVELS, MOST_CELLS = 25, 1 << 22  # levels whose cells are counted together, and cells of all groups
 
 
-def smooth_method(
-    method: Any, allowed: tuple[str, ...], noise: Any, error_bar: Any, call: str, column: str
-) -> str | None:
+def smooth_method(method: Any, allowed: tuple[str, ...], noise: Any, error_bar: Any, call: str) -> str | None:
     """Law of the noise for the last of the allowed methods, the one by smooth sensitivity; None for the others."""
     if not isinstance(method, str) or method not in allowed:
         raise ArgumentValueError(f"method must be {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}")
@@ -232,7 +230,7 @@ class QuantileQuestions(PreparedFrame):
         if isinstance(q, str) and not isinstance(column, str):
             raise ArgumentTypeError("the column comes first, and then q, a number: .quantile('age', 0.5)")
         levels, scalar = numbers.quantiles(q)
-        law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
+        law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name)
         if law is not None:
             return self._smooth(name, column, q, bounds, step, law, error_bar)
         kind, lattice = rank_lattice(self, name, column, bounds, step)

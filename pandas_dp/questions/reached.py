@@ -94,9 +94,8 @@ def _held(one: Any) -> Iterator[tuple[str, Any]]:
         with suppress(Exception):  # it may be gone
             yield "", one.__init__.__self__
     elif not issubclass(kind, WHOLE) and not _of_package(kind):
-        if (
-            issubclass(kind, dict) and "__builtins__" in one
-        ):  # all that a module holds, of which code names what it uses
+        # all that a module holds, of which code names what it uses
+        if issubclass(kind, dict) and "__builtins__" in one:
             return
         if issubclass(kind, functools.partial):
             yield from one.keywords.items()

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Aggregate, Caution
+from pandas_dp.aggregates.told import bought
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
@@ -28,7 +29,6 @@ from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
 from pandas_dp.questions.lacking import lacking
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.questions.unknown_names import missing_question
-from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.steps.steps import RowSteps
@@ -103,7 +103,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             if name.startswith("_"):
                 raise AttributeError(name)
             column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
-            raise AttributeError(column or missing_question(type(self), name, "'column', "))
+            kinds = {of: kind_or_none(dtype) for of, dtype in self._empty().dtypes.items()}
+            day = next((of for of, kind in kinds.items() if kind is not None and kind.name == "datetime"), "visit")
+            hint = missing_question(type(self), name, "'column', ").replace("'visit'", repr(day))
+            raise AttributeError(column or hint)
 
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""
@@ -147,15 +150,14 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """What a call needs beside what was refused; see `lacking`."""
         return lacking(self, parameters, values)
 
-    def _bounds_line(self, call: str, columns: Iterable[Any], given: Mapping[str, Any]) -> Line:
-        """What to type of several columns of which some have no bounds: those, and the pairs that were typed."""
-        known = self._empty()
+    def _bounds_line(self, call: str, columns: Iterable[Any], given: Any) -> Line:
+        """What to type of several columns of which some have no bounds: those, and the pairs, or the one, that were typed."""
+        known, columns = self._empty(), [name for name in columns if isinstance(name, str)]
+        given = given if isinstance(given, Mapping) else dict.fromkeys(columns, given)
         lacking = [
             name for name in columns if given.get(name) is None and name in known and self._facts(name).bounds is None
         ]
-        pairs = {
-            name: self._pair_text(name, pair) for name, pair in given.items() if pair is not None and name in known
-        }
+        pairs = {of: self._pair_text(of, pair) for of, pair in given.items() if pair is not None and of in known}
         pairs |= dict.fromkeys(lacking or (() if pairs else columns), "(lower, upper)")
         typed = f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"
         return Line(f"{call}(..., bounds={typed})", (("bounds", typed),))
@@ -188,8 +190,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _kind(self, column: str) -> Kind:
         dtype = self._dtype(column)
+        if not isinstance(dtype, pd.ArrowDtype):
+            return kind_of(dtype)
         counted = f"; .count({column!r}) counts its values, .filter(lambda d: d[{column!r}].notna()) keeps their rows"
-        with told(behind=counted if isinstance(dtype, pd.ArrowDtype) else ""):
+        with told(behind=counted):
             return kind_of(dtype)
 
     def _dtype(self, column: str) -> Any:
@@ -227,7 +231,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _unit(self, column: str) -> Fraction | None:
         """What all values of a column are multiples of, where the schema names its dtype or it has one with missing values."""
         said = None if any(column in step.touches for step in self._steps) else self._facts(column).dtype
-        return unit_of(self._empty()[column].dtype) if said is None else unit_said(said)
+        return unit_of(self._dtype(column)) if said is None else unit_said(said)
 
     def _check_kept(self, table: Table) -> None:
         """Refuse what was made for columns of other kinds, before the frame was changed and protected anew."""
@@ -289,9 +293,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     ) -> tuple[Keys, Labels]:
         """Public keys of a column; see `checks.keys`."""
         kind = self._kind(column)
+        if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
+            raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
         parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
         if kind.name == "number" and self._unit(column) is None:
-            unrounded(parts, self._empty()[column].dtype)
+            unrounded(parts, self._dtype(column))
         return parts, labels
 
     def _text(self, **resolved: Any) -> str:
@@ -319,9 +325,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._check_kept(table)
         if isinstance(price, Accuracy):
             terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
-            price = Price(aggregate.epsilon_for(price, terms), price.delta)
+            asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))
+            price = Price(bought(lambda error: aggregate.epsilon_for(error, terms), price, asked), price.delta)
         query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
         if self._ahead is not None:
-            preview: Release = self._ahead(table, query, columns, self._fresh)
-            return preview
+            return self._ahead(table, query, columns, self._fresh)
         return table.session._ask(query, table, columns, self._fresh)

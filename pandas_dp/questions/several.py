@@ -200,7 +200,7 @@ class SeveralQuestions(PreparedFrame):
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
             raise ArgumentTypeError("columns must be a name or a list of names")
         if bounds is not None and not isinstance(bounds, Mapping):
-            line = self._bounds_line("describe", columns, {})
+            line = self._bounds_line("describe", columns, bounds)
             raise line.refuse("bounds of several columns must be a dict with a pair for each")
         names, given = tuple(columns), {} if bounds is None else dict(bounds)
         if not all(isinstance(name, str) for name in names):
@@ -259,16 +259,14 @@ def composed(
         raise ArgumentTypeError("several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)")
     if bounds is not None and not isinstance(bounds, Mapping):
         asked_of = [cell.column for cell in wanted if cell.function in BOUNDED]
-        line = frame._bounds_line("agg", list(dict.fromkeys(asked_of)), {})
+        line = frame._bounds_line("agg", list(dict.fromkeys(asked_of)), bounds)
         raise line.refuse("bounds must be a dict with a pair for each column")
     given = {} if bounds is None else dict(bounds)
     unasked = [column for column in given if column not in {cell.column for cell in wanted if cell.function in BOUNDED}]
     if unasked:
         needs = (("bounds", f"{{{', '.join(f'{name!r}: None' for name in unasked if isinstance(name, str))}}}"),)
         first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
-        raise Line(AGG, needs).refuse(
-            f"bounds must be of columns whose values are asked for{first}", ArgumentValueError
-        )
+        raise Line(AGG, needs).refuse(f"bounds must be of columns that are asked about{first}", ArgumentValueError)
     weights, within, error_bar = split
     numbers.flag(error_bar, "error_bar")
     if weights is not None and within is not None:

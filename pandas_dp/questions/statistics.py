@@ -23,7 +23,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.as_text import of_text
+from pandas_dp.facts.as_text import in_numbers, of_text
 from pandas_dp.facts.call import LEFT_OUT
 from pandas_dp.facts.kinds import Kind, exact_number, is_missing
 from pandas_dp.facts.public_only import listed
@@ -327,7 +327,7 @@ class StatisticQuestions(QuantileQuestions):
         if bounds is not None and not isinstance(bounds, Mapping):
             numeric = [name for name in (y, *names) if name not in more]
             wrong = "bounds must be a dict with a pair for each column of numbers"
-            raise self._bounds_line("linear_regression", numeric, {}).refuse(wrong)
+            raise self._bounds_line("linear_regression", numeric, bounds).refuse(wrong)
         names, lattices, given = made._together("linear_regression", (y, *names), bounds, more)
         text = self._text(x=names[1:], bounds=given, keys=LEFT_OUT)  # beside the steps that make the dummies
         return made._ask(text, LinearRegression(names, lattices), names)
@@ -339,14 +339,13 @@ class StatisticQuestions(QuantileQuestions):
         if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index):
             raise ArgumentTypeError("columns must be a list of column names")
         if bounds is not None and not isinstance(bounds, Mapping):
-            raise self._bounds_line(name, columns, {}).refuse("bounds must be a dict with a pair for each column")
+            raise self._bounds_line(name, columns, bounds).refuse("bounds must be a dict with a pair for each column")
         names, typed = tuple(columns), {} if bounds is None else dict(bounds)
         given = {**typed, **made}
         kinds = {column: self._kind(column) for column in names}
         for column, kind in kinds.items():
             if kind.name not in ("number", "bool"):
-                other = f"{column!r} holds something else{of_text(kind, column)}"
-                raise ArgumentTypeError(f"{name}() needs columns of numbers; {other}")
+                raise ArgumentTypeError(f"{name}() needs columns of numbers; {in_numbers(kind, column)}")
         if not 2 <= len(names) <= MOST_COLUMNS:
             raise ArgumentValueError(f"columns must be 2 to {MOST_COLUMNS}")
         if len(kinds) != len(names) or set(given) - set(names):

@@ -13,7 +13,7 @@ from pandas_dp.aggregates.above_threshold import AboveThreshold
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.oracles import Axis, Domain, MedianOracle, MultiplicativeWeights, Oracle
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
-from pandas_dp.facts import checks, numbers
+from pandas_dp.facts import binning, checks, numbers
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.public_only import is_private, listed
@@ -179,7 +179,7 @@ class StreamQuestions(PreparedFrame):
     def _axis(self, column: str, given: Any, kind: Kind) -> Axis:
         if kind.name == "number":
             whole = self._unit(column) is not None
-            return Axis(checks.bins(given, False, False, kind, "oracle", column)[0], whole)
+            return Axis(binning.bins(given, False, False, kind, "oracle", column)[0], whole)
         parts, _ = checks.keys(given, False, False, kind, self._facts(column), "oracle", column)
         wanted = bool if kind.name == "bool" else str
         if not all(type(key) is wanted for key in parts.keys):
@@ -194,8 +194,7 @@ class StreamQuestions(PreparedFrame):
         query, table = AskedQuery(call, aggregate, self._steps, self._price, groups=self._groups), table_of(self._frame)
         self._check_kept(table)
         if self._ahead is not None:
-            preview: S = self._ahead(table, query, tuple(table.source.columns), False)
-            return preview
+            return self._ahead(table, query, tuple(table.source.columns), False)
         return kind(table.session, query, table)
 
 

@@ -16,7 +16,7 @@ from pandas_dp.aggregates.workloads import WorkloadAnswers
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.core.partition import Partition
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts import checks, numbers
+from pandas_dp.facts import binning, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, argument_text
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -126,7 +126,12 @@ class TableQuestions(PreparedFrame):
             raise Line("leave keys= out", (("keys", ""),)).refuse("give either bins= or keys=, not both")
         if bounds is not None and range is not None:
             raise Line("leave range= out", (("range", ""),)).refuse("bounds= and range= are two names of one argument")
-        edges = self._edges("histogram", column, bins, range if bounds is None else bounds)
+        bounds = range if bounds is None else bounds
+        if keys is not None and bounds is not None:
+            raise Line("leave bounds= out", binning.NO_BOUNDS).refuse(
+                "bounds= goes with a number of equal bins, not with keys"
+            )
+        edges = self._edges("histogram", column, bins, bounds)
         if edges is None:
             if not own and self._kind(column).name == "key" and finds(self, "histogram", column, keys, other, null):
                 question: FoundCounts | RangeCounts | CountBy = FoundCounts(
@@ -138,7 +143,7 @@ class TableQuestions(PreparedFrame):
             if own:
                 return self._workload(self, keyed, labels, workload, column, told)
             return self._ask(self._text(**told), CountBy(keyed, labels, name="count"), (column,))
-        binned, labels = checks.bins(edges, other, null, self._kind(column), "histogram", column)
+        binned, labels = binning.bins(edges, other, null, self._kind(column), "histogram", column)
         told, asked = (
             {"bins": labels.edges, "bounds": LEFT_OUT, "range": LEFT_OUT},
             self._noting(last_edge(bins, labels)),
@@ -153,11 +158,10 @@ class TableQuestions(PreparedFrame):
     ) -> SeriesRelease:
         names, queries = queries_of(workload, labels)
         text = self._text(**told, workload=as_typed(workload, names))
-        found: SeriesRelease = asked._ask(text, WorkloadAnswers(by, names, queries), (column,))
-        return found
+        return asked._ask(text, WorkloadAnswers(by, names, queries), (column,))
 
     def _edges(self, name: str, column: str, bins: Any, bounds: Any) -> Any:
-        return checks.equal(bins, bounds, self._kind(column), self._facts(column), name, column)
+        return binning.equal(bins, bounds, self._kind(column), self._facts(column), name, column)
 
     def ecdf(self, column: str, *, bins: Any, bounds: Any = None) -> SeriesRelease:
         """Cumulative distribution of a column at public edges.
@@ -197,7 +201,7 @@ class TableQuestions(PreparedFrame):
         [0.0, 0.0, 0.3, 0.7, 1.0, 1.0]
         """
         kind = self._kind(column)
-        binned, labels = checks.bins(self._edges("ecdf", column, bins, bounds), False, False, kind, "ecdf", column)
+        binned, labels = binning.bins(self._edges("ecdf", column, bins, bounds), False, False, kind, "ecdf", column)
         text, question = self._text(bins=labels.edges, bounds=LEFT_OUT), Ecdf(binned, Labels(column, labels.edges))
         return self._noting(last_edge(bins, labels))._ask(text, question, (column,))
 
@@ -345,10 +349,11 @@ class TableQuestions(PreparedFrame):
     ) -> Parts:
         """Parts of two columns."""
         if not isinstance(index, str) or not isinstance(columns, str):
-            wrong = "columns" if isinstance(index, str) else "index"
-            raise ArgumentTypeError(
-                f"{wrong} must be one column, by name; with fewer or more of them ask "
-                "groupby(['state', 'sex', 'age'], ...) and unstack() the answer"
+            wrong = {name: one for name, one in (("index", index), ("columns", columns)) if not isinstance(one, str)}
+            alone = [isinstance(one, list) and len(one) == 1 and isinstance(one[0], str) for one in wrong.values()]
+            needs = tuple((name, repr(one[0])) for name, one in wrong.items()) if all(alone) else ()
+            raise Line("groupby(['state', 'sex', 'age'], ...), and unstack() the answer", needs).refuse(
+                f"{next(iter(wrong))} must be one column, by name; with fewer or more of them ask groups"
             )
         if isinstance(keys, pd.DataFrame):
             raise ArgumentTypeError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import columns_text
@@ -24,6 +26,10 @@ _HINTS = {
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest T transpose "
     "to_clipboard to_csv to_dict to_excel to_feather to_hdf to_html to_iceberg to_json to_latex to_markdown to_orc to_parquet "
     "to_pickle to_records to_sql to_stata to_string to_xarray to_xml style info memory_usage copy items squeeze equals": _ROWS,
+    "clip": "bounds clip the values of a question: `.mean({column}bounds=(lower, upper))`",
+    "corr cov": (
+        "it is of two columns: `df.dp(epsilon=1).corr(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
+    ),
     "shape": "`.count()` counts the rows, len(df.columns) the columns",
     "sort_values sort_index": "no answer depends on the order of rows, so leave it out; sort the answer instead",
     "drop_duplicates duplicated": "it compares rows with each other: drop duplicates before df.dp.protect(...)",
@@ -72,12 +78,16 @@ _HINTS = {
     "dp": "the price is there already: ask, as in `.count()`",
 }
 HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
+_APART = "ask it group by group, each at its price: df.dp(epsilon=0.5).query({one})"
 _GROUPS = {
     "value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
-    "ecdf": "ask it group by group, each at its price: df.dp(epsilon=0.5).query(\"{first} == 'A'\").{name}({column}...)",
+    "corr cov kmeans": _APART + ".{name}({pair}, bounds={bounds})",
+    "linear_regression": _APART + ".linear_regression({y}, {x}, bounds={bounds})",
+    "ecdf unique top_k": _APART + ".{name}({column}...)",
     "aggregate": "several answers for one price: .agg({'cost': ['mean', 'std']}, bounds={'cost': (lower, upper)})",
     "apply pipe": "give your own function of a table: .groupby({by}, keys=[...])." + BOUNDED,
-    "transform filter describe": (
+    "describe": "several answers for one price: .groupby({by}, keys=[...]).agg({agg}, bounds={alone})",
+    "transform filter": (
         "ask one question a call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
     ),
     "min max first last nth head tail": (
@@ -86,10 +96,19 @@ _GROUPS = {
     "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) chooses one of them",
 }
 GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
+BEFORE = {"preview": "(epsilon=0.5)", "protect": "(epsilon=3)", "session": "", "allot": "('nightly', epsilon=1)"}
 ONE_COLUMN = "select columns of the groups by name, one or a list of them: .groupby({by}, keys=[...])['cost'].mean(...)"
 
 
-def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | None = None) -> str:
+def missing_question(
+    asked: type,
+    name: str,
+    column: str,
+    by: tuple[str, ...] | None = None,
+    one: str = "",
+    pair: tuple[str, ...] = (),
+    own: Iterable[str] = (),
+) -> str:
     """Say what can be asked instead of something that cannot.
 
     Parameters
@@ -101,15 +120,36 @@ def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | 
         How the column stands first in a call: ``"'column', "``, or nothing where it is selected already.
     by : tuple of str, optional
         The columns of groups.
+    one : str
+        The condition of one of the groups.
+    pair : tuple of str
+        Columns of numbers: those that are meant, or two of them.
+    own : iterable of str
+        What else there is, where no price was named yet.
     """
     if by is not None and name in GROUP_HINTS:
-        hint = GROUP_HINTS[name].replace("{by}", columns_text(by)).replace("{first}", by[0])
-        hint = hint.replace("{name}", name).replace("{column}", column)
+        bounds = f"{{{', '.join(f'{each!r}: (lower, upper)' for each in pair)}}}"
+        told = {
+            "by": columns_text(by),
+            "first": by[0],
+            "name": name,
+            "column": column,
+            "one": repr(one),
+            "bounds": bounds,
+        }
+        first = pair[:1] and repr(pair[0])
+        told |= {"agg": f"{{{first}: ['count', 'mean', 'std', 'median']}}", "alone": f"{{{first}: (lower, upper)}}"}
+        told |= {"pair": repr([*pair]), "y": repr(pair[0]) if pair else "", "x": repr([*pair[1:]])}
+        hint = GROUP_HINTS[name]
+        for key, text in told.items():
+            hint = hint.replace(f"{{{key}}}", text)
         return f".dp groups have no {name!r}: {hint}"
     questions = [known for known in dir(asked) if not known.startswith("_")]
     if (by is None or name == "explode") and name in HINTS:  # of groups, too, a step comes first
         return f".dp has no {name!r}: {HINTS[name].replace('{column}', column).replace('`', '')}"
-    close = did_you_mean(name, questions) or "."
+    if name in BEFORE:
+        return f".dp(...) has no {name!r}, which comes before the price: df.dp.{name}{BEFORE[name]}"
+    close = did_you_mean(name, [*questions, *own]) or "."
     return f".dp has no {name!r}{close} There are: {', '.join(questions)}"
 
 

@@ -145,12 +145,28 @@ class PricedColumns:
         """A question about each of the columns, which share the price equally."""
         if name in FUNCTIONS:
             return partial(self._each, name)
+        if (
+            name in TOGETHER
+            and (missing := getattr(self._asked, "_missing", None))
+            and name not in dir(type(self._asked))
+        ):
+            raise AttributeError(missing(name, "", self._columns))
         if name in TOGETHER:
-            return partial(getattr(self._asked, name), list(self._columns))
+            return partial(self._together, name)
         if name.startswith("_"):
             raise AttributeError(name)
         close = did_you_mean(name, (*FUNCTIONS, *TOGETHER)) or f"; there are {', '.join((*FUNCTIONS, *TOGETHER))}"
         raise AttributeError(f"several columns have no {name!r}{close}: {LINE}")
+
+    def _together(self, name: str, *args: Any, **options: Any) -> Any:
+        """A question about all of the columns."""
+        method = getattr(self._asked, name)
+        try:
+            return method(list(self._columns), *args, **options)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            own = dict(list(inspect.signature(method).parameters.items())[1:])
+            show_line(error, name, own, self, args, options)
+            raise
 
     def _each(self, name: str, **options: Any) -> Any:
         """One function of each column; a refusal shows this call, not that of `agg`."""

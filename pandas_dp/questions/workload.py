@@ -142,12 +142,8 @@ def _range(pair: Sequence[Any], edges: tuple[Any, ...], place: int, line: str) -
 
 def _is_pair(query: Any, edges: tuple[Any, ...]) -> bool:
     """Whether it is a range: also a list of two, as files write it; where there are two bins, that is their weights."""
-    return (
-        bool(edges)
-        and isinstance(query, tuple | list)
-        and len(query) == 2
-        and (type(query) is tuple or len(edges) != 3)
-    )
+    pair = bool(edges) and isinstance(query, tuple | list) and len(query) == 2
+    return pair and (type(query) is tuple or len(edges) != 3)
 
 
 def _name(query: Any, edges: tuple[Any, ...], place: int) -> str:

@@ -48,8 +48,7 @@ class Unstacked:
 
     def __call__(self, end: pd.Series[Any], name: Any, to_whole: Any = None) -> pd.Series[Any]:
         """Of one end of the intervals, that of one of the columns."""
-        turned: pd.Series[Any] = end.unstack(self.level)[name]
-        return turned
+        return end.unstack(self.level)[name]
 
 
 Step = Chosen | Rounded | Unstacked

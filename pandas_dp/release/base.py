@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Real
 from typing import Any
 
 import pandas as pd
@@ -17,8 +15,7 @@ from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel, Interval, NoErro
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
-from pandas_dp.facts.numbers import as_float
-from pandas_dp.facts.public_only import comparable
+from pandas_dp.facts.numbers import as_float, checked_level
 from pandas_dp.release.along import population_of
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
@@ -38,22 +35,12 @@ OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: popul
 NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 INTERVAL, JSON = ".interval(0.95, of='population')", "pathlib.Path('answer.json').write_text(answer.to_json())"
-HIGHEST_LEVEL = 1 - 1e-12
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
 
 
 def dependent(owner: str) -> str:
     """Why nothing is told of a population where a unit may own several rows."""
     return f"several rows of one {owner!r} are not independent, so no statement about the population is possible"
-
-
-def checked_level(level: float) -> float:
-    """Return a level between 0 and 1."""
-    if not isinstance(level, Real | Decimal) or not comparable(level):
-        raise ArgumentTypeError("level must be a number between 0 and 1, such as level=0.95")
-    if not 0 < level <= HIGHEST_LEVEL:
-        raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
-    return float(level)
 
 
 class Release(ErrorBarNames):
@@ -144,13 +131,9 @@ class Release(ErrorBarNames):
         return self._charged(self.query.price.rho)
 
     def _charged(self, amount: Fraction | None) -> float | None:
-        return (
-            None
-            if amount is None or self.spent.startswith(NO_MORE)
-            else 0.0
-            if self.spent == "nothing"
-            else as_float(amount)
-        )
+        if amount is None or self.spent.startswith(NO_MORE):
+            return None
+        return 0.0 if self.spent == "nothing" else as_float(amount)
 
     @example(INTERVAL)
     def interval(self, level: float = LEVEL, of: str = "noise", residuals: str | None = None) -> Any:

@@ -26,7 +26,6 @@ from pandas_dp.release.values import Vector
 
 LINE = "pandas_dp.reconcile([by_sex, by_sex_and_income])"
 TABLES = "count(), histogram(...), value_counts(keys=[...]), groupby(..., keys=...).size(), crosstab(...)"
-ASK = "Ask both of one frame: df.dp(epsilon=0.5).count(), df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm'])"
 OTHER, NULL = ("other",), ("null",)  # parts of a column beside its keys or bins
 MOST_CELLS = 1500  # of tables whose parts differ, which are solved as a whole
 MOST_COLUMNS = 8  # of one table: all sets of them are gone through
@@ -195,24 +194,6 @@ def _cells(release: Release, asked: Any, error: Any) -> tuple[Any, Any]:
         places = value.index.get_indexer(asked.labels.index())
         value = value.to_numpy()[places] if (places >= 0).all() else None
     return value, error.noise
-
-
-def check_rows(answers: list[Release]) -> None:
-    """Refuse answers that are not about the same rows."""
-    for place, answer in enumerate(answers):
-        if (owner := answer.unit.column) is not None:
-            raise ArgumentTypeError(
-                f"answer {place} counts some rows of each {owner!r}, and every table draws its own: no two tables count the "
-                "same rows. Tables where each row is a unit can be reconciled: protect them without unit=, "
-                "df.dp.protect(epsilon=3)"
-            )
-        if answer._provenance.content is None or answer._provenance.content != answers[0]._provenance.content:
-            raise ArgumentTypeError(
-                f"answer {place} is not about the same rows as answer 0: they must be asked of one table in one session and "
-                f"under one schema, or of one table= and version=. {ASK}"
-            )
-        if answer.query.steps != answers[0].query.steps:
-            raise ArgumentTypeError(f"answer {place} was asked after different steps from answer 0. {ASK}")
 
 
 def promised_of(complete: Any, tables: Sequence[dict[str, Keys | Bins]]) -> frozenset[str]:

@@ -1,21 +1,22 @@
-"""Names under which other packages keep an error bar."""
+"""Names that an answer has not: those under which other packages keep an error bar, and misspelt ones."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-ENDS = ("lower", "upper", "error", "ci", "conf_int", "std_error", "stderr")
+from pandas_dp.errors import Spelled
+
+ENDS = (
+    *("lower", "upper", "error", "error_bar", "ci", "conf_int", "confidence_interval", "margin", "moe"),
+    *("std_error", "stderr", "std_err", "se", "sem"),
+)
 
 
-class ErrorBarNames:
+class ErrorBarNames(Spelled):
     """Says of these names where an error bar is found."""
 
-    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+    if not TYPE_CHECKING:  # see `Spelled`
 
-        def __getattr__(self, name):
-            """Return a label, where the release is an object of pandas."""
-            try:
-                return super().__getattr__(name)
-            except AttributeError:
-                told = ": an error bar is .interval(), and .table() shows it" if name in ENDS else ""
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{told}") from None
+        def _spelt(self, name):
+            """Say where an error bar is, or which name is close."""
+            return ": an error bar is .interval(), and .table() shows it" if name in ENDS else super()._spelt(name)

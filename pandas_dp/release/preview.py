@@ -10,6 +10,7 @@ from typing import Any
 from pandas_dp.aggregates.base import ExpectedError
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.privacy import show
+from pandas_dp.errors import Spelled
 from pandas_dp.facts.numbers import as_float, three_digits
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.text import COUNTED
@@ -18,7 +19,7 @@ REFUSED = "over budget: "
 
 
 @dataclass(frozen=True, repr=False)
-class Preview:
+class Preview(Spelled):
     """What a question would cost and how accurate its answer would be, from public facts alone.
 
     Attributes

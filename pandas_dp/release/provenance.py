@@ -68,11 +68,18 @@ class Provenance:
 
     @classmethod
     def of(
-        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
+        cls,
+        answer: Answer,
+        query: AskedQuery,
+        notes: tuple[str, ...],
+        unit: PrivacyUnit,
+        lineage: str,
+        spent: str,
+        *rest: Any,
     ) -> Provenance:
-        """Put together what an answer says of itself and where it comes from."""
+        """Put together what an answer says of itself, what its table does, and where it comes from: `rest` from `stored` on."""
         left = left_out(unit, query.aggregate) if query.aggregate.bounded else ()
         spent += query.beside
-        notes = (*answer.notes, *query.notes, *query.earlier, *left)
-        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
+        notes = (*answer.notes, *notes, *query.notes, *query.earlier, *left)
+        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, *rest)
         return cls(query, answer.mechanism, unit, lineage, *known)

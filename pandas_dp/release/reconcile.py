@@ -17,18 +17,19 @@ from pandas_dp.aggregates.base import Answer, Caution
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.cross_tables import CellErrors, CrossTable
 from pandas_dp.aggregates.uncertainty import LEVEL, EachOf
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.core.partition import Keys
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled
 from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.call import argument_text, columns_text
 from pandas_dp.facts.labels import CrossLabels, Labels
-from pandas_dp.facts.numbers import flag
-from pandas_dp.release.base import NO_MORE, Release, checked_level
+from pandas_dp.facts.numbers import checked_level, flag
+from pandas_dp.release.base import NO_MORE, Release
 from pandas_dp.release.count_tables import (
     LINE,
     Floats,
     Group,
     Settled,
     Table,
-    check_rows,
     ends_of,
     group_of,
     promised_of,
@@ -36,6 +37,7 @@ from pandas_dp.release.count_tables import (
 )
 from pandas_dp.release.values import make_release
 
+ASK = "Ask both of one frame: df.dp(epsilon=0.5).count(), df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm'])"
 FREE = "reconciled from entries {} of the ledger: its privacy is theirs together"
 MOST_SHOWN = 12  # entries that are named
 UNFINISHED = (
@@ -55,7 +57,7 @@ class Misfit(NamedTuple):
     expected: float
 
 
-class Reconciled(Sequence[Release]):
+class Reconciled(Spelled, Sequence[Release]):
     """What `reconcile` returns: the answers in their order, each as it was but consistent with the others.
 
     Attributes
@@ -208,7 +210,7 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False, whole
     whole, listed = flag(whole, "whole"), latest(answers_of("reconcile", answers, LINE))
     nonnegative = flag(nonnegative, "nonnegative") or whole
     tables = [table_of(place, one) for place, one in enumerate(listed)]
-    check_rows(listed)
+    _check_rows(listed, tables)
     promised = promised_of(complete, [table.by for table in tables])
     by_rows: dict[frozenset[tuple[Any, ...]], list[Table]] = {}
     for table in tables:
@@ -219,6 +221,43 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False, whole
     unfinished = nonnegative and not all(group.found for group in groups)
     moved = [Caution(text) for text in ([MOVED] * nonnegative + [UNFINISHED] * unfinished)]
     return Reconciled(tuple(listed), groups, (*_notes(groups), *moved))
+
+
+def _check_rows(answers: list[Release], tables: Sequence[Table]) -> None:
+    """Refuse answers that are not about the same rows."""
+    for place, answer in enumerate(answers):
+        if (owner := answer.unit.column) is not None:
+            raise ArgumentTypeError(
+                f"answer {place} counts some rows of each {owner!r}, and every table draws its own: no two tables count the "
+                f"same rows. One table by all their columns agrees with itself, and its sums are free: {_by_all(tables)}"
+            )
+        if answer._provenance.content is None or answer._provenance.content != answers[0]._provenance.content:
+            raise ArgumentTypeError(
+                f"answer {place} is not about the same rows as answer 0: they must be asked of one table in one session and "
+                f"under one schema, or of one table= and version=. {ASK}"
+            )
+        if answer.query.steps != answers[0].query.steps:
+            raise ArgumentTypeError(f"answer {place} was asked after different steps from answer 0. {ASK}")
+
+
+def _by_all(tables: Sequence[Table]) -> str:
+    """The question of one table by all the columns of some."""
+    keys: dict[str, Any] = {}
+    bins: dict[str, Any] = {}
+    for table in tables:
+        for name, part in table.by.items():
+            labels = table.labels[name]
+            if isinstance(part, Keys):
+                keys.setdefault(name, part.keys)
+            else:
+                bins.setdefault(name, labels.edges or pd.PeriodIndex(labels.values[: part.bins]))
+    names = tuple(keys | bins)
+    given = {
+        of: known[names[0]] if len(names) == 1 else known for of, known in (("keys", keys), ("bins", bins)) if known
+    }
+    typed = [f"{of}={argument_text(known)}" for of, known in given.items()]
+    asked = f"groupby({', '.join([columns_text(names), *typed])}).size()" if names else "count()"
+    return f"df.dp(epsilon=0.5).{asked}"
 
 
 def answers_of(call: str, answers: Any, line: str) -> list[Any]:

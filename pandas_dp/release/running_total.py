@@ -161,8 +161,7 @@ def _cells(answer: Release) -> list[Any]:
     asked: Any = answer.query.aggregate
     if _labels(asked) is None:
         return [answer.value]
-    found: list[Any] = answer.value.reindex(_labels(asked).index()).tolist()
-    return found
+    return answer.value.reindex(_labels(asked).index()).tolist()
 
 
 def _summed(answers: Sequence[Release], periods: Periods, gaps: tuple[Caution, ...]) -> Any:

@@ -190,18 +190,12 @@ def legible(
     for column in range(sum(lower is not None for _, _, lower, _ in drawn)):
         places = range(3 * column, 3 * column + 3)
         parts = [table.iloc[:, place] for place in places]
-        if (
-            len(parts[0])
-            and all(part.dtype.kind == "m" for part in parts)
-            and all(part.notna().all() for part in parts[1:])
-        ):
+        if len(parts[0]) and all(part.dtype.kind == "m" and (part is parts[0] or part.notna().all()) for part in parts):
             step = _step((parts[2] - parts[1]).min() / 2)
             for place, part in zip(places, parts, strict=True):
                 shown.isetitem(place, part.dt.round(step).array)
         missing = parts[0].isna()  # values without rows to speak of
-        if not all(
-            part.dtype.kind == "f" and np.isfinite(part[~missing]).all() and not missing.all() for part in parts
-        ):
+        if missing.all() or not all(part.dtype.kind == "f" and np.isfinite(part[~missing]).all() for part in parts):
             continue
         half, most = float((parts[2] - parts[1]).min()) / 2, max(float(part.abs().max()) for part in parts)
         if not PLAIN_RANGE[0] < half < PLAIN_RANGE[1] or most >= PLAIN_RANGE[1]:

@@ -19,8 +19,9 @@ from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.argument_help import example, explained
 from pandas_dp.facts.call import shown as written
+from pandas_dp.facts.numbers import checked_level
 from pandas_dp.release.along import Along, FirstSteps, Unstacked, columns_of
-from pandas_dp.release.base import BESIDE, checked_level
+from pandas_dp.release.base import BESIDE
 from pandas_dp.release.base import Release as Release
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html
@@ -65,8 +66,7 @@ class DifferenceRelease(FloatRelease):
     def p_value(self) -> float:
         """How likely so large a difference is where the means of the population are equal: noise and sampling together."""
         known: Any = self._population()
-        found: float = known.chance(self._released)
-        return found
+        return known.chance(self._released)
 
 
 class IntRelease(Scalar, int):
@@ -249,8 +249,7 @@ class Vector(FirstSteps, Release):
         named = "" if column is None else f", column={written(column)}"
         asked = replace(self.query, call=f"{self.query.call}.difference({written(first)}, {written(second)}{named})")
         origin = replace(self._provenance, query=asked, error=known, notes=notes, extras=())
-        made: DifferenceRelease = DifferenceRelease(between, origin)
-        return made
+        return DifferenceRelease(between, origin)
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -448,8 +447,7 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
                 "independence() is of counts by two columns, as they were released: crosstab('state', 'sex', keys={...})"
             )
         self._check_draws()
-        found: Independence = independence.chi_square(*known)
-        return found
+        return independence.chi_square(*known)
 
     def _drawn(self, known: Any) -> list[Column]:
         bars = isinstance(known, pd.DataFrame)
@@ -690,8 +688,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         >>> ages.isotonic().is_monotonic_increasing
         True
         """
-        fitted: Series = tidy.isotonic(self.value, increasing)
-        return fitted
+        return tidy.isotonic(self.value, increasing)
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
         """Return value, lower, upper and the extras as columns; value alone where no interval is known.
@@ -769,8 +766,7 @@ def make_release(answer: Answer, provenance: Provenance) -> Release:
     if not isinstance(value, bool):  # a bool is an int, and is none here
         for types, form in FORMS:
             if isinstance(value, types):
-                release: Release = form(value, provenance)
-                return release
+                return form(value, provenance)
     return ObjectRelease(value, provenance)
 
 

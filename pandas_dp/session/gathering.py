@@ -26,11 +26,8 @@ def caution_of(request: Request, table: Table, columns: tuple[str, ...]) -> None
         return
     read = dict.fromkeys([*columns, request.unit.column] if request.unit.column is not None else columns)
     names = ", ".join(map(repr, read))
-    whence = (
-        f"the column{'s' * (len(read) > 1)} {names} of all rows come{'s' * (len(read) == 1)}"
-        if read
-        else "they all come"
-    )
+    columns_come = f"the column{'s' * (len(read) > 1)} {names} of all rows come{'s' * (len(read) == 1)}"
+    whence = columns_come if read else "they all come"
     caution(GATHERS.format(whence=whence, size=A_ROW * max(len(read), 1)))
 
 

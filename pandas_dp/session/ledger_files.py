@@ -250,7 +250,7 @@ def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
             many = f"{last:,} entries, {entries:,} were seen" if last < entries else f"entry {entries:,} differs"
             return (
                 f"this ledger is older than one that was open here ({name}: {many}): an old copy was put back, or two "
-                f"copies were used. Bring the newer one, or: {naming(RESTORE, str(ledger.path))}"
+                f"copies were used. Put the newer one here, or: {naming(RESTORE, str(ledger.path))}"
             )
         return ""
 

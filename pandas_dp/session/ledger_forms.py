@@ -25,7 +25,7 @@ CONVERTED = {
     False: "an older version kept a log of charges beside this file; none was here, and what one held is not known",
 }
 LOGLESS = (
-    "there is no budget in this file: an older version kept its charges in a log beside it, and the log is not here. Bring "
+    "there is no budget in this file: an older version kept its charges in a log beside it, and the log is not here. Put "
     "{log} back beside it. Where you know that there never was a budget, delete the file and protect anew"
 )
 UNKNOWN = (
@@ -35,11 +35,11 @@ UNKNOWN = (
 )
 STALE = (
     "an older version kept its charges in a log beside this file, and the log that is here is of another moment: nothing was "
-    f"changed. Bring the log that was beside it then, or a back-up, and type {RESTORE}"
+    f"changed. Put back the log that was beside it then, or use a back-up, and type {RESTORE}"
 )
 TORN = (
-    "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Bring "
-    f"the journal that was beside it then, or a back-up, and type {RESTORE}"
+    "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Put "
+    f"back the journal that was beside it then, or use a back-up, and type {RESTORE}"
 )
 UNPREPARED = {
     True: f"{files.READ_ONLY}, and a charge was cut short in it: open it once where it may be written",
@@ -131,6 +131,17 @@ def _held(path: str) -> list[tuple[str, int]]:
     with suppress(sqlite3.Error, UnicodeDecodeError), closing(_as_it_lies(path)) as connection:
         held: list[tuple[str, int]] = connection.execute("SELECT name, last FROM budgets").fetchall()
         return held
+    return []
+
+
+def budgets_in(path: str) -> list[str]:
+    """Names of the budgets of a ledger file as it lies there; none where it is no ledger. Locks and changes nothing.
+
+    Must not run while this process has the file open: closing a second handle drops SQLite's locks.
+    """
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(_as_it_lies(path)) as connection:
+        if connection.execute("PRAGMA application_id").fetchone() == (records.APPLICATION_ID,):
+            return [name for (name,) in connection.execute("SELECT name FROM budgets ORDER BY id")]
     return []
 
 

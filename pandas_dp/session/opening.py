@@ -24,7 +24,7 @@ from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_i
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.facts.written import caution
-from pandas_dp.session import advice, alone, ledger_files, periods, registry
+from pandas_dp.session import advice, alone, ledger_files, periods, registry, second_budgets
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import frames
@@ -109,14 +109,17 @@ def protect(
         raise ArgumentTypeError("name must be a text without '::', which marks parts of a budget: name='visits'")
     content = _content(frame, unit, budget, schema, table, version, rows)
     with alone.lock, alone.opening():
+        if reason is None:
+            second_budgets.check_new_file(ledger, name)
         opened = ledger_files.attach(open_ledger(ledger), witness)
         session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
         unit = periods.as_on_record(unit, terms)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
+        check = partial(second_budgets.check_new, opened.path, name, reason)
         with advice.going_on(opened, registry.session_of(frame) is not None):
-            new = opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name))
+            new = opened.open(name, budget, unit, mistaken, check=check)
         if new:
             _opened_here.add(here)
         session = session or enter(Session(opened, name, unit))
@@ -131,10 +134,8 @@ def protect(
             _told.add((opened.path, name))
     if lost:
         caution(advice.LOST.format(line=line))
-    for folder, file in advice.ledgers_beside(frame) if new and opened.path is None else ():
-        held = [] if registry.is_open(os.path.join(folder, file)) else advice.on_record(folder, file)
-        if held:
-            caution("\n".join([advice.BESIDE.format(file=file), *held]))
+    for text in second_budgets.beside(frame, opened, name, reason) if new else ():
+        caution(text)
     if person is not None:
         caution(advice.for_people(session, person, here in _opened_here))
     if other and lineage == "source":
@@ -233,9 +234,9 @@ def _public_rows(
         return None
     if unit.add_remove or unit.column is not None:
         hidden = "neighbors='add_remove' hides" if unit.add_remove else f"unit={unit.column!r} does not require"
+        whole = ", or where each row is a unit df.dp.protect(epsilon=3, neighbors='replace_one', rows=True)"
         raise ArgumentValueError(
-            f"rows= says that the number of rows is public, which {hidden}: leave it out, or where each row is a unit "
-            "df.dp.protect(epsilon=3, neighbors='replace_one', rows=True)"
+            f"rows= says that the number of rows is public, which {hidden}: leave it out{whole * (unit.column is None)}"
         )
     if rows is True and mark_of(frame) is not None and not frames.was_source(frame):
         raise ArgumentValueError(

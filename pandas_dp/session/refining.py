@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -23,7 +24,8 @@ from pandas_dp.session import alone
 from pandas_dp.tables.protected import Table
 
 MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
-MOST_NUMBERS = 10**6  # of all their draws together that are remembered
+MOST_NUMBERS = 10**6  # of their larger draws together that are remembered
+FEW = 1000  # numbers of a smaller one: as many of these as there may be never hold more than that
 NO_MEAN = (
     "only sums and counts of rows with noise on top are refined, not choices, quantiles, found keys or answers of several "
     "measurements: a better choice reveals more than the difference in price pays for. Ask again at the whole price: "
@@ -75,7 +77,7 @@ class Made(NamedTuple):
 
 
 def remember(
-    drawn: dict[int, Drawn],
+    drawn: OrderedDict[int, Drawn],
     given: gate.Given,
     table: Table,
     query: AskedQuery,
@@ -91,10 +93,10 @@ def remember(
     noisy = given.transcript[0] if len(given.transcript) == 1 else None
     content = content_of(drawn, given, table)
     drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms, noisy, content)
-    for old in list(drawn)[:-MOST_DRAWN]:
-        drawn.pop(old, None)
+    while len(drawn) > MOST_DRAWN:
+        drawn.popitem(last=False)
     numbers = 0
-    for entry, one in reversed(list(drawn.items())):
+    for entry, one in reversed(list(drawn.items())) if len(noisy or ()) > FEW else ():  # else it would slow every call
         numbers += len(one.noisy or ())
         if numbers > MOST_NUMBERS and entry != given.sequence:
             drawn[entry] = one._replace(noisy=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -26,11 +25,10 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
-from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
 from pandas_dp.session import alone
-from pandas_dp.session.advice import MOST_LINES, USUAL, first_continue, ledgers_beside, unasked
+from pandas_dp.session.advice import MOST_LINES, first_continue, ledgers_beside, unasked
 from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import check_frame
@@ -265,26 +263,6 @@ def listed(names: Sequence[str]) -> str:
     """Names of budgets, of many the latest."""
     more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
     return ", ".join(map(repr, names[-MOST_NAMES:])) + more
-
-
-def check_new(path: str | None, name: str, known: Sequence[str]) -> None:
-    """Refuse a new budget whose name looks like another one, or, in a file that holds others, that is given no name.
-
-    Whoever forgets the name after a restart would have a second budget about the same people, and never know.
-
-    Raises
-    ------
-    ArgumentValueError, LedgerError
-    """
-    check_name(name, known)
-    whole = [other for other in known if PART not in other]
-    if path is not None and name == USUAL and whole:
-        error = LedgerError(
-            f"the ledger {os.path.basename(path)!r} has no budget named {name!r}, but {listed(whole)}. For a new one, which "
-            "adds up with them, type another name="
-        )
-        error._budgets = tuple(whole)
-        raise error
 
 
 def unverified() -> UnverifiedFrameError:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import uuid
 import weakref
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -105,7 +106,7 @@ class Session:
         if implicit or (whole is not None and whole.id in implicits):
             implicits[self.id] = self if whole is None else implicits[whole.id]
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
-        self._drawn: dict[int, refining.Drawn] = {}  # by entry
+        self._drawn: OrderedDict[int, refining.Drawn] = OrderedDict()  # by entry
         self._goes_on = False  # one of a job that is started again after it was killed, see `Ledger.begin`
         self._answered: Answered = Answered() if whole is None else whole._answered
         self._rule = self._ledger.rule(self.name)
@@ -314,11 +315,10 @@ class Session:
             raise NoSessionError(f"this session is closed; protect the frame again: {self._terms()}")
         if request.loss.parts:
             self._typical = request.price, request.loss
-        content = refining.content_of(self._drawn, given, table)
         refining.remember(self._drawn, given, table, query, columns, request, terms)
         if request.periods is not None:
             notes = *table.notes, *periods.notes(self._ledger, self.name, table, given)
-            table = replace(table, notes=notes, content=content)
+            table = replace(table, notes=notes, content=refining.content_of(self._drawn, given, table))
         release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
@@ -337,10 +337,10 @@ class Session:
         query = replace(query, steps=table.steps + query.steps) if table.steps else query
         declared = table.lineage == "source" and query.steps
         lineage = "declared" if declared else table.lineage
-        answer = replace(answer, notes=(*answer.notes, *table.notes))
         content = self.name, unit, table.content, table.schema.null_rules
-        origin = Provenance.of(answer, query, unit, lineage, spent, stored)
-        return make_release(answer, replace(origin, content=content, entry=entry))
+        return make_release(
+            answer, Provenance.of(answer, query, table.notes, unit, lineage, spent, stored, content, entry)
+        )
 
     @property
     def schema(self) -> Schema:

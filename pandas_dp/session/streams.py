@@ -11,10 +11,9 @@ from pandas_dp.aggregates import above_threshold
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.core import gate
-from pandas_dp.errors import StreamClosedError, told
+from pandas_dp.errors import Spelled, StreamClosedError, told
 from pandas_dp.facts.argument_help import explain
-from pandas_dp.facts.numbers import positive_int
-from pandas_dp.release.base import checked_level
+from pandas_dp.facts.numbers import checked_level, positive_int
 from pandas_dp.release.values import Release
 from pandas_dp.session.session import Session
 from pandas_dp.steps.changes import Filter, applied
@@ -27,7 +26,7 @@ ENDED = "this stream has given the answers that its price pays for; open another
 
 
 @explain
-class Stream:
+class Stream(Spelled):
     """What ``df.dp(epsilon=...)`` opens for many questions at one price: all of it is charged at the opening.
 
     ``ask`` is free. Other questions and streams may come in between. A stream lives in the process that opened it, as long
@@ -80,9 +79,8 @@ class Stream:
         self._session._open()
         question = self._aggregate.question(condition, self._empty)
         try:
-            answer: Answer = self._inner.ask(
-                question
-            ).value  # the gate alone knows: in here another thread may be asking
+            # the gate alone knows: in here another thread may be asking
+            answer: Answer = self._inner.ask(question).value
         except StreamClosedError:
             ended = ENDED.format(price=self.query.price, call=self.query.call)
             raise StreamClosedError(ended if self._inner.reply.last else CLOSED) from None

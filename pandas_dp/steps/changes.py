@@ -58,8 +58,8 @@ class Step:
 
     @property
     def touches(self) -> frozenset[str]:
-        """Columns that are written, removed or renamed: those that are read, unless a step says otherwise."""
-        return self.reads
+        """Columns that are written, removed or renamed: of a filter none, else those that are read, unless a step says it."""
+        return frozenset() if self.is_filter else self.reads
 
     def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
         """Public facts by column after the step: nothing of what it writes, unless the step says what is known."""
@@ -95,11 +95,6 @@ class Filter(Step):
     def reads(self) -> frozenset[str]:
         """Columns of the condition."""
         return self.expression.columns()
-
-    @property
-    def touches(self) -> frozenset[str]:
-        """None: what stays is as it was."""
-        return frozenset()
 
     def __str__(self) -> str:
         return f"query({str(self.expression)!r})"

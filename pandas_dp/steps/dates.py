@@ -165,7 +165,8 @@ def _to_clocks(zone: Any) -> Callable[[Any], Any]:
 
 def _dates(name: str, values: Values) -> Values:
     if values.kind not in DATES:
-        raise ArgumentTypeError(f"dt.{name} needs dates, not {values.kind.value}{advice(values)}")
+        text = f": .str.to_datetime('%Y-%m-%d').dt.{name} reads them" * (values.kind is Kind.TEXT)
+        raise ArgumentTypeError(f"dt.{name} needs dates, not {values.kind.value}{text or advice(values)}")
     return values
 
 

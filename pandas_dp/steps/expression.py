@@ -149,19 +149,16 @@ class Column(Expression):
         """The one column."""
         return frozenset((self.name,))
 
-    def _series(self, frame: pd.DataFrame) -> pd.Series[Any]:
+    def values(self, frame: pd.DataFrame) -> Values:
+        """Cells of the column."""
+        return read_column(self.evaluate(frame))
+
+    def evaluate(self, frame: pd.DataFrame) -> pd.Series[Any]:
+        """Return the column itself, in its own dtype."""
         column = frame[self.name] if self.name in frame.columns else None
         if not isinstance(column, pd.Series):
             raise ArgumentValueError(f"there has to be exactly one column {quote(self.name)}")
         return column
-
-    def values(self, frame: pd.DataFrame) -> Values:
-        """Cells of the column."""
-        return read_column(self._series(frame))
-
-    def evaluate(self, frame: pd.DataFrame) -> pd.Series[Any]:
-        """Return the column itself, in its own dtype."""
-        return self._series(frame)
 
     def __str__(self) -> str:
         return self.name if self.name.isidentifier() else f"`{self.name[:60]}`"

@@ -49,6 +49,7 @@ _OF_NUMPY = "negative abs sqrt exp log log2 log10 log1p expm1 floor ceil"
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in _OF_NUMPY.split()}
 
 
+DATES = ": a date is written in quotes, as in when > '2024-01-31', and its year is when.dt.year"
 QUOTES = ": text is typed in quotes, as in ward == '1', and .astype('float64') makes numbers of it"
 WHOLE: dict[str, Callable[[Values], Values | None]] = {
     "negative": exact.negative,
@@ -178,7 +179,9 @@ def _holds(op: str, left: Values, right: Values) -> Mask:
     left, right = as_time(left, right), as_time(right, left)
     common = family(left.kind)
     if common is not family(right.kind) or common is Kind.OTHER:
-        told = advice(left, right) or QUOTES * ({left.kind, right.kind} == {Kind.TEXT, Kind.NUMBER})
+        kinds = {left.kind, right.kind}
+        dated = Kind.NUMBER in kinds and kinds & {Kind.DATE, Kind.ZONED}
+        told = advice(left, right) or QUOTES * (kinds == {Kind.TEXT, Kind.NUMBER}) or DATES * bool(dated)
         raise ArgumentTypeError(f"'{op}' does not work on {left.kind.value} and {right.kind.value}{told}")
     if common is Kind.TEXT:
         holds = _compare_text(op, left, right)
@@ -207,9 +210,8 @@ def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
     both = exact.alike(left, right) if "O" in kinds else None
     if both is not None:
         return np.asarray(compared(both[0].data, both[1].data)).astype(bool)
-    if (
-        not kinds & {"f", "O"} and left.infinite is None and right.infinite is None
-    ):  # int64 against uint64 is exact in numpy
+    # int64 against uint64 is exact in numpy
+    if not kinds & {"f", "O"} and left.infinite is None and right.infinite is None:
         return np.asarray(compared(beyond.merged(left).data, beyond.merged(right).data))
     x, y = left.floats(), right.floats()
     found = np.asarray(compared(x, y))

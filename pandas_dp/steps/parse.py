@@ -6,16 +6,18 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
 from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation, lift, shorten
 from pandas_dp.steps.functions import ACCESSORS, METHODS, call, compare, logical, negate, refusal
+from pandas_dp.steps.quotes import WORDS, in_quotes, with_values
 from pandas_dp.steps.trace import trace, unknown_column
 
 Source = str | Callable[[Any], Any] | pd.api.typing.Expression
@@ -83,7 +85,7 @@ def parse_expression(
     names = frozenset(name for name in columns if isinstance(name, str))
     if isinstance(source, str):
         text, quoted = _prepare(source, argument)
-        tree = _parse(f"({text}\n)", "eval", argument)  # the parentheses let a long text run over several lines
+        tree = _parse(f"({text}\n)", "eval", argument, source)  # the parentheses let a long text run over several lines
         return _Reader(names, quoted, argument, constants).read(tree.body)  # type: ignore[attr-defined]
     if callable(source):  # a pd.col expression is
         return trace(source, names, argument)
@@ -106,7 +108,7 @@ def parse_assignments(text: str, columns: Iterable[str], *, argument: str) -> li
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
         source, quoted = _prepare(line, argument)
-        match _parse(source, "exec", argument):
+        match _parse(source, "exec", argument, line):
             case ast.Module(body=[ast.Assign(targets=[ast.Name(id=name)], value=value)]):
                 name = quoted.get(name, name)
                 found.append((name, _Reader(frozenset(names), quoted, argument, {}).read(value)))
@@ -141,16 +143,26 @@ def _prepare(text: str, argument: str) -> tuple[str, dict[str, str]]:
     return "".join(pieces).strip(), quoted
 
 
-def _parse(source: str, mode: str, argument: str) -> ast.AST:
+def _parse(source: str, mode: str, argument: str, written: str) -> ast.AST:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape in a text constant
             return ast.parse(source, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        mended = in_quotes(written)
+        if mended != written and _is_readable(mended, mode, argument):
+            raise ArgumentValueError(f"{argument}: dates and text are written in quotes: {mended!r}") from None
         raise ArgumentValueError(
             f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", with names that are not "
             f"valid in Python in `backticks`{'; equal is ==' * bool(ASSIGNED.search(source))}"
         ) from None
+
+
+def _is_readable(text: str, mode: str, argument: str) -> bool:
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return bool(ast.parse(_prepare(text, argument)[0], mode=mode))
+    return False
 
 
 @dataclass(frozen=True)
@@ -210,6 +222,7 @@ class _Reader:
     def _compare(self, node: ast.Compare) -> Expression:
         links = []
         for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+            self._check_quotes(left, op, right)
             if type(op) in _COMPARE:
                 if isinstance(right, ast.List | ast.Tuple | ast.Set):
                     raise ArgumentValueError("a list is compared with in, as in ward in ['A', 'B']")
@@ -222,6 +235,29 @@ class _Reader:
             else:
                 raise ArgumentValueError("'is' is not supported: write == or .isna()")
         return links[0] if len(links) == 1 else logical("and", *links)
+
+    def _check_quotes(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> None:
+        """Refuse names that are no columns where a column is compared with them: likely texts without their quotes.
+
+        Raises
+        ------
+        ArgumentValueError
+        """
+        names = {*self.names, *self.constants, *self.quoted}
+        listed = right.elts if isinstance(right, ast.List | ast.Tuple | ast.Set) else [right]
+        missing = [one.id for one in listed if isinstance(one, ast.Name) and one.id not in names]
+        if not missing or not isinstance(left, ast.Name) or left.id not in names or did_you_mean(missing[0], names):
+            return
+        error = unknown_column(self.argument, missing[0], self.names)
+        line = self._as_typed(ast.Compare(left, [op], [with_values(right, missing)]))
+        error.args = (f"{error}; {'write' if missing[0].lower() in WORDS else 'text is written in quotes:'} {line}",)
+        raise error
+
+    def _as_typed(self, node: ast.AST) -> str:
+        text = ast.unparse(node)
+        for placeholder, name in self.quoted.items():
+            text = text.replace(placeholder, f"`{name}`")
+        return text
 
     def _call(self, node: ast.Call, operand: ast.AST, name: str) -> Expression:
         if any(isinstance(arg, ast.Starred) for arg in node.args) or any(word.arg is None for word in node.keywords):
@@ -270,11 +306,8 @@ class _Reader:
                 return ArgumentValueError(
                     "'^' is not supported: write ** for powers, or (a and not b) or (b and not a)"
                 )
-        text = ast.unparse(node)
-        for placeholder, name in self.quoted.items():
-            text = text.replace(placeholder, f"`{name}`")
         return ArgumentValueError(
-            f"{shorten(text, 60)} is not among the operations that can be checked row by row: + - * / // % **, "
+            f"{shorten(self._as_typed(node), 60)} is not among the operations that can be checked row by row: + - * / // % **, "
             f"comparisons, in [...], and, or, not, & | ~, and .{', .'.join(sorted((*METHODS, *PROPERTIES)))}"
         )
 

@@ -189,9 +189,8 @@ def group_named(pat: str) -> str:
         text = token.group()
         if text[0] == "(":
             depth += 1
-            opened += (
-                [token] * (1 if depth == 1 else 2) if text != "(?" else []
-            )  # one inside another counts as too many
+            # one inside another counts as too many
+            opened += [token] * (1 if depth == 1 else 2) if text != "(?" else []
         elif text == ")":
             depth -= 1
             closed = token.end() if depth == 0 and opened and closed < 0 else closed

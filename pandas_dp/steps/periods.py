@@ -45,11 +45,6 @@ class InPeriods(Step):
         """The column of time."""
         return frozenset((self.periods.time,))
 
-    @property
-    def touches(self) -> frozenset[str]:
-        """None: what stays is as it was."""
-        return frozenset()
-
     @cached_property
     def _seconds(self) -> tuple[int, int]:
         """Of the first moment that counts, and of the first after the last: edges are whole seconds, so exact in every unit."""

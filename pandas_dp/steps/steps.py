@@ -281,7 +281,7 @@ def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
     dtype = empty[name].dtype
     if holds_lists(dtype) and isinstance(dtype, pd.ArrowDtype) and not has_kernel(dtype.pyarrow_dtype.value_type):
         raise ArgumentTypeError(
-            f"explode: {quote(name)} has dtype {dtype}, out of which Arrow cannot take entries. Before the table is protected: "
+            f"explode: {quote(name)} has dtype {dtype}, and Arrow takes no entries out of it. Before the table is protected: "
             f"df[{quote(name)}] = df[{quote(name)}].astype(pd.ArrowDtype(pa.list_(pa.string())))"
         )
     step = Explode(name, int(max))

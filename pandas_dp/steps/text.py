@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories, exact
-from pandas_dp.steps.bare import bare
-from pandas_dp.steps.decimals import DIGITS
+from pandas_dp.steps.odd_cells import DIGITS, bare
 from pandas_dp.steps.values import (
     LONGEST,
     NUMERIC,
@@ -299,11 +298,8 @@ def decimal(cell: Any) -> Decimal | None:
     kind = type(cell)
     if kind is Decimal:
         return cell  # type: ignore[no-any-return]
-    known = (
-        _NUMBER.fullmatch(cell)
-        if kind is str
-        else kind is int or kind is bool or (kind is float and math.isfinite(cell))
-    )
+    finite = kind is int or kind is bool or (kind is float and math.isfinite(cell))
+    known = _NUMBER.fullmatch(cell) if kind is str else finite
     with contextlib.suppress(InvalidOperation):  # of more digits in an exponent than Python reads
         return Decimal(cell if kind is not float else repr(cell)) if known else None
     return None

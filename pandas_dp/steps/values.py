@@ -23,9 +23,7 @@ from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import legible
-from pandas_dp.steps.arrow_nulls import nulls_in
-from pandas_dp.steps.bare import bare
-from pandas_dp.steps.decimals import read_decimals, write_decimals
+from pandas_dp.steps.odd_cells import bare, nulls_in, read_decimals, write_decimals
 
 Mask = npt.NDArray[np.bool_]
 
@@ -372,7 +370,7 @@ def plain(value: Any) -> ConstantValue:
         return str.__str__(value)
     raise ArgumentTypeError(
         f"{type(value).__name__} is not a constant: write True, False, a number, text, a pd.Timestamp or a "
-        "pd.Timedelta. Data comes from columns of the table itself"
+        "pd.Timedelta. Data comes from columns of the table itself, in a function: lambda d: d['age'] + 1"
     )
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from pandas_dp.engines.arrow import decoded, is_text
 from pandas_dp.facts.kinds import kind_or_none
+from pandas_dp.tables.cells import is_list
 from pandas_dp.tables.conforming import legible, of_pandas
 
 UNNAMED = re.compile(r"__index_level_\d+__")  # what pandas calls labels of rows that have no name
@@ -29,7 +30,7 @@ def taken(held: pa.DataType) -> bool:
     if pa.types.is_struct(held):
         return all(taken(field.type) and not pa.types.is_dictionary(field.type) for field in held)
     coded = pa.types.is_dictionary(held)
-    one = held.value_type if coded or _is_list(held) else held
+    one = held.value_type if coded or is_list(held) else held
     if pa.types.is_dictionary(one) or (coded and pa.types.is_string_view(one)):  # of which Arrow makes no plain column
         return False
     return pa.types.is_null(one) or kind_or_none(pd.ArrowDtype(one)) is not None
@@ -68,7 +69,7 @@ def _bare(held: pa.DataType) -> pa.DataType:
     types = pa.types
     if types.is_dictionary(held):
         return pa.dictionary(held.index_type, _bare(held.value_type), held.ordered)
-    if _is_list(held):
+    if is_list(held):
         inner = held.value_field.with_type(_bare(held.value_type))
         return pa.list_(inner) if types.is_list(held) else pa.large_list(inner)
     if types.is_struct(held):
@@ -95,15 +96,11 @@ def as_declared(table: pa.Table, arrow: bool = False) -> pd.DataFrame:
     frame: pd.DataFrame = plain.to_pandas(types_mapper=pd.ArrowDtype if arrow else _dtype)
     frame = frame if named else pd.DataFrame(index=pd.RangeIndex(table.num_rows))
     for place, column in enumerate(plain.columns):
-        if _is_list(column.type) and not arrow:
+        if is_list(column.type) and not arrow:
             frame.isetitem(place, pd.Series(list(map(_cell, column)), dtype=object).array)
     # where pandas keeps what a frame says of itself
     frame.attrs = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}")).get("attributes") or {}
     return frame
-
-
-def _is_list(held: pa.DataType) -> bool:
-    return bool(pa.types.is_list(held) or pa.types.is_large_list(held))
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -117,7 +114,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _dtype(held: pa.DataType) -> Any:
     """The dtype of a column: that of Arrow where pandas would make objects, None for what pandas makes one of NumPy's of."""
-    if _is_list(held) or pa.types.is_struct(held) or pa.types.is_date(held) or pa.types.is_decimal(held):
+    if is_list(held) or pa.types.is_struct(held) or pa.types.is_date(held) or pa.types.is_decimal(held):
         return pd.ArrowDtype(held)
     dtype = of_pandas(held)
     return None if isinstance(dtype, np.dtype) else dtype

@@ -27,10 +27,9 @@ from pandas_dp.engines.arrow import decoded, is_text
 from pandas_dp.engines.cells import Foreign, canonical, finest, instant, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
 from pandas_dp.facts.kinds import arrow_text, is_missing, kind_or_none, with_missing, without_rows
-from pandas_dp.steps.bare import bare
+from pandas_dp.steps.odd_cells import bare
 from pandas_dp.steps.text import decimal, number
-from pandas_dp.tables.nested import by_parts
-from pandas_dp.tables.ticks import LARGEST, MISSING, SPANS, moment_of, span_of
+from pandas_dp.tables.cells import LARGEST, MISSING, SPANS, by_parts, moment_of, span_of
 
 EXACT = 2**53  # from here on a float may be another whole number, rounded
 LONGEST = 1000  # digits of a decimal, far more than Arrow holds; of more it writes each one down first, for hours
@@ -115,9 +114,8 @@ def _none(dtype: Any, rows: int) -> pd.Series[Any]:
 def _numbers(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     """Numbers, and texts that are one, as floats, or as whole numbers in the range of the dtype."""
     values, fits, exact = _read(column)
-    if (
-        not hasattr(dtype, "numpy_dtype") or dtype.kind == "f"
-    ):  # to float64 first: no number is rounded otherwise than others
+    # to float64 first: no number is rounded otherwise than others
+    if not hasattr(dtype, "numpy_dtype") or dtype.kind == "f":
         with np.errstate(all="ignore"):  # which would tell of a number beyond a narrower dtype
             return pd.Series(np.where(fits, values.astype(np.float64), np.nan)).astype(dtype)
     info, least, most = np.iinfo(dtype.numpy_dtype), 1 - EXACT, EXACT - 1

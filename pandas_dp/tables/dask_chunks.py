@@ -28,8 +28,7 @@ from pandas_dp.errors import ArgumentValueError, QueryFailedError
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.tables.condensing import Condensing, Rows, places
 from pandas_dp.tables.conforming import declared, fitted, objects
-from pandas_dp.tables.csv_blocks import check_reader
-from pandas_dp.tables.dask_checks import optimized, unchecked
+from pandas_dp.tables.dask_checks import check_reader, optimized, unchecked
 
 TOGETHER = 8  # summaries that are added in one task
 PLACE = "_place"

@@ -210,7 +210,7 @@ def check_names(names: pd.Index[Any]) -> None:
         raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
     if isinstance(names, pd.DatetimeIndex | pd.PeriodIndex | pd.TimedeltaIndex):
         raise ArgumentTypeError(
-            "columns must be named by text, not by dates, periods or durations, whose parts would name several: "
+            "columns must be named by text. A part of a date, period or duration would name several columns: "
             "df.columns = df.columns.astype('str')"
         )
     if names.has_duplicates:

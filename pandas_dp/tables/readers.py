@@ -16,8 +16,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import pandas as pd
 import pyarrow as pa
@@ -29,9 +27,8 @@ from pandas_dp.tables.arrow_frames import as_declared, dictionaries, feather_tab
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
 
-SETTLED = (
-    2 * 10**9
-)  # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
+# nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
+SETTLED = 2 * 10**9
 MOST_NOTED, MOST_MARKED = 1000, 100_000  # files and options: no service that reads many fills its memory with them
 NOT_TAKEN = {  # with what to do instead
     "ignore_prefixes": "",  # files that are noted are those that Arrow reads unasked
@@ -94,9 +91,8 @@ class Read:
 MARK = "pandas_dp_read"  # in ``attrs``, which pandas hands on to what it makes of a frame
 
 frames: ByObject[Read] = ByObject()  # those that the readers returned
-_marked: OrderedDict[str, frozenset[Any]] = (
-    OrderedDict()
-)  # by the mark of a frame: names of the files that it was read from
+# by the mark of a frame: names of the files that it was read from
+_marked: OrderedDict[str, frozenset[Any]] = OrderedDict()
 _noted: OrderedDict[Any, tuple[tuple[Stamp, ...], str]] = OrderedDict()  # by what was read: of when, and its name
 
 
@@ -196,6 +192,9 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
         how = " with these options; it may need encoding='latin-1', sep=';' or another dtype=" * (reader is pd.read_csv)
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else how
         refused = f"path: {path!r} cannot be read{why}. pandas.{called}(...) says more, and may quote cells: {line}"
+        end = os.path.splitext(path)[1] if isinstance(path, str) else ""
+        if end in (".csv", ".parquet", ".feather") and called != f"read_{end[1:]}":
+            refused = f"path: {path!r} is no file of {called}(): pandas_dp.read_{end[1:]}({path!r})"
     if refused:  # outside of the handler, so that the error carries nothing of Arrow's
         raise ArgumentValueError(refused)
     if not isinstance(frame, pd.DataFrame):
@@ -290,11 +289,8 @@ def _check_taken(schema: pa.Schema, columns: Any, line: str) -> None:
         raise ArgumentValueError(f"columns: there is no {unknown[0]!r}{did_you_mean(unknown[0], schema.names)}: {line}")
     kept = [name for name in wanted if all(taken(field.type) for field in schema if field.name == name)]
     if others := [name for name in wanted if name not in kept]:
-        advised = (
-            f"{line[:-1]}, columns={kept!r})"
-            if kept
-            else "write it anew with columns of numbers, text, days or moments"
-        )
+        anew = "write it anew with columns of numbers, text, days or moments"
+        advised = f"{line[:-1]}, columns={kept!r})" if kept else anew
         held = schema.field(schema.get_all_field_indices(others[0])[0]).type
         raise ArgumentValueError(f"path: nothing can be asked of {others[0]!r}, of type {held}: {advised}")
     if not wanted:
@@ -308,7 +304,11 @@ def _local(path: Any) -> Any:
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         return path
-    return url2pathname(urlsplit(name).path) if name.split(":")[0].lower() in LOCAL else os.path.expanduser(name)
+    if name.split(":")[0].lower() not in LOCAL:
+        return os.path.expanduser(name)
+    from urllib import parse, request  # and all that speaks to servers: importing the package shall cost little
+
+    return request.url2pathname(parse.urlsplit(name).path)
 
 
 def _files(path: Any) -> list[str]:

@@ -268,5 +268,4 @@ def flipped(kept: NDArray[np.float64]) -> NDArray[np.float64]:
     t = (nodes + 1) / 2  # shape (nodes,)
     missed = np.log1p(-np.outer(t, kept))  # shape (nodes, candidates)
     others = np.exp(missed.sum(axis=1, keepdims=True) - missed)
-    chances: NDArray[np.float64] = kept * (weights[:, None] / 2 * others).sum(axis=0)
-    return chances
+    return kept * (weights[:, None] / 2 * others).sum(axis=0)

@@ -21,8 +21,7 @@ from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit, Sens
 from pandas_dp.core.randomness import random_bytes
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.argument_help import example
-from pandas_dp.facts.numbers import positive_epsilon, positive_int, typed
-from pandas_dp.release.base import checked_level
+from pandas_dp.facts.numbers import checked_level, positive_epsilon, positive_int, typed
 from pandas_dp.steps.changes import Filter
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.teaching.public import MARK, positive, refuse_protected
@@ -105,17 +104,8 @@ class MedianTrace:
         0             x == 1  0.2   True
         1             x == 0  1.0  False
         """
-        columns = {
-            "question": [step.condition for step in self.steps],
-            "r": [step.r for step in self.steps],
-            "median": [step.median for step in self.steps],
-            "true": [step.true for step in self.steps],
-            "hard": [step.hard for step in self.steps],
-            "answer": [step.answer for step in self.steps],
-            "before": [len(step.before) for step in self.steps],
-            "after": [len(step.after) for step in self.steps],
-        }
-        return pd.DataFrame(columns).rename_axis(columns=MARK)
+        table = pd.DataFrame(list(self.steps)).rename(columns={"condition": "question"}).rename_axis(columns=MARK)
+        return table.assign(before=table["before"].map(len), after=table["after"].map(len))
 
     def error(self, level: Any = 0.95) -> int:
         """Rows by which an answer may be off at this level: tested medians, and hard answers all together.

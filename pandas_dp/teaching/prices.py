@@ -250,8 +250,7 @@ class Revenue:
         return prices * piece.sold
 
     def _density(self, piece: Piece, prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        tilted: NDArray[np.float64] = np.exp(float(self.rate) * piece.sold * prices - self._log_total)
-        return tilted
+        return np.exp(float(self.rate) * piece.sold * prices - self._log_total)
 
 
 @example(LINE)

@@ -238,9 +238,8 @@ def sensitivities(values: Any, bounds: Any, q: Any = 0.5, *, beta: Any, relation
     if not 0 < smoothness <= 10**6:
         raise ArgumentValueError(f"beta must be positive and at most 1e6: {LINE}")
     level, chosen = levels[0], NeighboringRelation(relation)
-    x = tuple(
-        sorted(min(max(v, lower), upper) for v in public_numbers(values, "values", "sensitivities", LINE))
-    )  # shape (n,)
+    # shape (n,)
+    x = tuple(sorted(min(max(v, lower), upper) for v in public_numbers(values, "values", "sensitivities", LINE)))
     ends = (lower, *x, upper)  # by rank, shape (n + 2,)
     moved = {NeighboringRelation.REPLACE_ONE: _replaced, NeighboringRelation.ADD_REMOVE: _added_or_removed}[chosen]
     widest = {NeighboringRelation.REPLACE_ONE: _widest_windows, NeighboringRelation.ADD_REMOVE: _balls}[chosen]

@@ -31,13 +31,11 @@ MOST_GAMMA = 100
 def _polynomial(z: Floats, gamma: float) -> Floats:
     """Of 1 / (1 + |z|^gamma), whose integral is 2 pi / (gamma sin(pi / gamma)); by logarithms, which never overflow."""
     far: Floats = gamma * np.log(np.maximum(np.abs(z), 1e-300))
-    logs: Floats = -np.logaddexp(0, far) - math.log(2 * math.pi / (gamma * math.sin(math.pi / gamma)))
-    return logs
+    return -np.logaddexp(0, far) - math.log(2 * math.pi / (gamma * math.sin(math.pi / gamma)))
 
 
 def _student(z: Floats, gamma: float) -> Floats:
-    logs: Floats = -2 * np.log1p(z * z / 3) + math.log(2 / (math.sqrt(3) * math.pi))
-    return logs
+    return -2 * np.log1p(z * z / 3) + math.log(2 / (math.sqrt(3) * math.pi))
 
 
 LOG_DENSITIES: dict[str, Callable[[Floats, float], Floats]] = {
@@ -229,9 +227,8 @@ class Admissible:
             moved = np.exp(self._log_density(math.exp(stretch) * (z + slide)) + stretch)
             ax.plot(z, self.density(z), color="tab:blue", label="h(z)")
             ax.plot(z, moved, color="tab:orange", label=words)
-            ax.set(
-                xlabel="z", yscale="log", ylim=(min(moved.min(), self.density(z).min()) / 20, None)
-            )  # room for the legend
+            # room for the legend
+            ax.set(xlabel="z", yscale="log", ylim=(min(moved.min(), self.density(z).min()) / 20, None))
             ax.legend(fontsize="small", loc="lower center")
         for sign, colour in ((1, "tab:blue"), (-1, "tab:orange")):
             slide = alpha * min(1, math.exp(-sign * beta))

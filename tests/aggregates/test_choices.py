@@ -101,7 +101,7 @@ def test_what_the_best_price_earns_on_average(k, epsilon, bids):
     asked = Revenue("bid", range(1, 1025), Fraction(100, 1024))
     unit = PrivacyUnit("u", k, k, k) if k > 1 else PrivacyUnit()
     frame = pd.DataFrame({"bid": bids, "u": np.arange(len(bids))})
-    revenue = asked.compute(PandasView(frame, {}), unit).open() * float(asked.step)
+    revenue = asked.compute(PandasView(frame, {}), unit).held() * float(asked.step)
     best = int(revenue.argmax())
     sold = revenue[best] / (float(asked.step) * (best + 1))
     weights = np.exp((revenue - revenue[best]) * epsilon / (k * 100))

@@ -28,8 +28,7 @@ from pandas_dp.aggregates.uncertainty import Ratio, Spread
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
-from pandas_dp.core.statistics.centred import Centred
-from pandas_dp.core.statistics.sums import Moments
+from pandas_dp.core.statistics.sums import Centred, Moments
 
 FINE = Lattice(Fraction(1, 2**30), -(2**29), 2**30)  # from -1/2 to 1/2
 REPLACE = NeighboringRelation.REPLACE_ONE

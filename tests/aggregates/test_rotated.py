@@ -160,7 +160,7 @@ def test_few_rows_at_both_bounds(places, rows):
         assert hits(*ends, truth) >= enough(len(values)), name
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("rows", [2, 3, 4, 5.19, 6, 8, 10.4])
 def test_printed_intervals_of_few_rows_hold(law, rows):
@@ -321,6 +321,29 @@ def test_means_at_an_end_are_found(features, rows, least):
     assert np.mean(said) > least
 
 
+@pytest.mark.parametrize(
+    ("sums", "computed", "said"),
+    [
+        ([6.0, 30.0], 1, (False, False, False)),
+        ([1.0, 900.0], 3, (True, False, False)),
+        ([900.0, 1.0], 2, (False, True, False)),
+        ([6.0, 6.0], 2, (False, False, True)),
+        ([9e5, 9e5], 0, (False, False, False)),
+    ],
+    ids=["inside", "at the lower end", "at the upper end", "of few rows", "of many rows"],
+)
+def test_no_half_width_is_computed_that_decides_nothing(monkeypatch, sums, computed, said):
+    """Each takes as long as the noise of several sums, and a mean of few rows is asked whether it lies at either end."""
+    noise, asked = noise_at("Laplace", 1.0, 1), []
+    half_widths = type(noise).half_widths
+    threshold(noise, 2)  # whose half-width is kept
+    monkeypatch.setattr(
+        type(noise), "half_widths", lambda self, *given: asked.append(given) or half_widths(self, *given)
+    )
+    assert tuple(bool(one[0]) for one in at_ends([sums], noise, LEVEL)) == said
+    assert len(asked) == computed
+
+
 def test_a_value_of_which_nothing_is_known_is_called_useless():
     question, look, terms = asked("mean", False)
     noisy = [3 * FINE.cells, 3 * FINE.cells]  # above the threshold, and both bounds within reach
@@ -338,7 +361,7 @@ def of_equal_rows(lattice, rows, offset):
     return np.array(features(offset, lattice, 2), dtype=np.float64) * rows + drawn(noise, (DRAWS, 3)), noise, row
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("rows", [10**6, 10**7, 10**9])
 @pytest.mark.parametrize("bits", [30, 20])
 def test_rounding_to_the_lattice_is_covered(rows, bits):

@@ -279,7 +279,12 @@ def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
     with pytest.raises(SystemExit) as end:
         main(["query", str(tmp_path / "a.parquet"), "value_counts('sex')", *given])
     assert end.value.code == 2
-    assert "discover keys, which needs a delta in the budget" in capsys.readouterr().err
+    line = capsys.readouterr().err.partition("discover keys, which needs a delta in the budget and in the price: ")[2]
+    assert line.endswith("--total 3 --total-delta=1e-6 --delta=1e-7\n")
+    with pytest.raises(SystemExit) as end:  # it makes the ledger, and answers
+        main(shlex.split(line)[1:])
+    assert end.value.code == 0
+    capsys.readouterr()
     other = [
         "--epsilon",
         "0.5",
@@ -294,7 +299,11 @@ def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
     ]
     with pytest.raises(SystemExit):
         main(["query", str(tmp_path / "a.parquet"), "value_counts('sex')", *other])
-    assert "discover keys: --epsilon 0.5 --delta 1e-6 with value_counts('sex')" in capsys.readouterr().err
+    line = capsys.readouterr().err.partition("discover keys: ")[2]
+    assert line.endswith("--total 3 --total-delta 1e-5 --delta=1e-6\n")
+    with pytest.raises(SystemExit) as end:
+        main(shlex.split(line)[1:])
+    assert end.value.code == 0
 
 
 USUAL = {"--epsilon": "0.5", "--ledger": "visits.dpledger", "--name": "visits", "--total": "3", "--total-delta": "1e-3"}
@@ -427,8 +436,11 @@ def test_a_misspelt_budget_is_told_by_those_that_there_are(tmp_path, monkeypatch
     missing = "pandas-dp: the ledger knows no budget {!r} yet; {}open it with its total: --total 3, and"
     assert asked(capsys, "--name", "visit")[1].startswith(missing.format("visit", ""))
     assert asked(capsys, "--name", "visits", "--total", "3") == (0, "")
-    close = "it has 'visits'; did you mean 'visits'? Or "
-    assert asked(capsys, "--name", "visit")[1].startswith(missing.format("visit", close))
+    told = asked(capsys, "--name", "visit")[1]
+    assert told.startswith(
+        "pandas-dp: the ledger has no budget 'visit', but 'visits'. To continue that one: pandas-dp query "
+    )
+    assert told.endswith("--name visit --total=3 --reason ...\n")
     assert asked(capsys, "--name", "other")[1].startswith(missing.format("other", "it has 'visits'; or "))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.frames import fresh, people
 
-import pandas_dp  # noqa: F401
+import pandas_dp
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import Sensitivity
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
@@ -53,6 +55,7 @@ def half(release):
     return (known.upper - known.lower) / 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("delta", [0, 1e-7])
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_price_is_the_least_that_is_accurate_enough(frame, name, delta):
@@ -120,8 +123,79 @@ def test_refused_before_anything_is_charged(arguments, error, text):
 def test_a_mean_says_that_it_needs_a_price():
     frame = FRAME.copy()
     session = frame.dp.protect(epsilon=1, name="accuracy of a mean")
-    with pytest.raises(ArgumentTypeError, match=r"df\.dp\(epsilon=0\.5\)"):
+    with pytest.raises(ArgumentTypeError, match=r"(df|frame)\.dp\(epsilon=0\.5\)"):
         frame.dp(within=5).mean("cost", bounds=(0, 100))
-    with pytest.raises(ArgumentTypeError, match=r"pd\.Timedelta"):
+    with pytest.raises(ArgumentTypeError, match="within='5min'"):
         frame.dp(within=5).sum("wait", bounds=(pd.Timedelta(0), pd.Timedelta("1h")))
     assert session.spent == "epsilon=0"
+
+
+@pytest.mark.parametrize("wanted", ["1e-12", "'1ns'"])
+@pytest.mark.parametrize("ask", ["dp", "plan"])
+def test_an_error_that_no_epsilon_buys_is_told_with_one_that_fits(wanted, ask):
+    df = pd.DataFrame({"cost": [1.5, 2.5] * 500, "wait": pd.to_timedelta([1, 2] * 500, unit="h")})
+    df.dp.protect(epsilon=9, name=fresh())
+    asked = "sum('cost', bounds=(0, 1e6))" if wanted == "1e-12" else "sum('wait', bounds=('0D', '9D'))"
+    line = {
+        "dp": f"df.dp(within={{}}).{asked}",
+        "plan": f"pandas_dp.plan([pandas_dp.query(within={{}}).{asked}], frame=df)",
+    }[ask]
+    names = {"df": df, "pandas_dp": pandas_dp}
+    with pytest.raises(
+        ArgumentValueError, match=r"too small: even epsilon=1e6 .*; epsilon=[\d.e-]+ buys within="
+    ) as caught:
+        eval(line.format(wanted), names)
+    epsilon, fits = re.search(r"epsilon=([\d.e-]+) buys within=(.*)$", str(caught.value)).groups()
+    assert 0 < float(epsilon) <= 1
+    eval(line.format(fits), names)
+    if ask == "dp":
+        assert df.dp.session.spent == f"epsilon={epsilon}"
+
+
+def test_where_the_error_depends_on_the_data_the_whole_question_stands_with_a_price():
+    df = people()
+    df.dp.protect(epsilon=9, name=fresh())
+    for asked in (
+        "query('age > 3').mean('age', bounds=(0, 100))",
+        "groupby('sex', keys=['F'])['age'].mean(bounds=(0, 100))",
+    ):
+        with pytest.raises(ArgumentTypeError) as caught:
+            eval(f"df.dp(within=2).{asked}", {"df": df})
+        line = str(caught.value).rpartition("give a price: ")[2]
+        assert line == f"df.dp(epsilon=0.5).{asked}"
+        eval(line, {"df": df})
+
+
+def test_a_duration_is_typed_as_text():
+    df = pd.DataFrame({"wait": pd.to_timedelta([1, 2] * 500, unit="h")})
+    df.dp.protect(epsilon=900, name=fresh())
+    with pytest.raises(ArgumentTypeError, match="within must be a duration: within='5min'"):
+        df.dp(within=5).sum("wait", bounds=("0h", "9h"))
+    text, typed = (df.dp.preview(within=w).sum("wait", bounds=("0h", "9h")) for w in ("5min", pd.Timedelta("5min")))
+    assert text.price == typed.price
+    for wrong in ("x", "5", [1]):
+        with pytest.raises(
+            ArgumentTypeError, match=r"within must be a number, or a duration with its unit: df\.dp\(within=20\)"
+        ):
+            df.dp(within=wrong)
+
+
+def test_found_keys_keep_the_wanted_error():
+    df = people()
+    df.dp.protect(epsilon=9, delta=1e-3, name=fresh())
+    with pytest.raises(
+        ArgumentTypeError, match=r"discover keys: df\.dp\(within=20, delta=1e-4\)\.value_counts\('sex'\)$"
+    ):
+        eval("df.dp(within=20).value_counts('sex')", {"df": df})
+
+
+def test_each_noise_is_named_once():
+    df = people()
+    df.dp.protect(epsilon=9, name=fresh())
+    for ask in (
+        lambda d: d.agg({"age": ["count", "max"], "sex": ["nunique"]}, bounds={"age": (0, 100)}),
+        lambda d: d.describe("age", bounds=(0, 100)),
+    ):
+        for made in (ask(df.dp.preview(epsilon=1)), ask(df.dp(epsilon=1))):
+            names = made.mechanism.split(", ")
+            assert len(names) == len(set(names)) > 1

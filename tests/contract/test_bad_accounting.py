@@ -26,6 +26,7 @@ def unopened(monkeypatch, error, match, **terms):
     df.dp.protect(epsilon=1, name=name)  # the frame and the name are still free
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("delta", [-1e-6, -INF, 1, 1.5, INF, NAN, 1e-101])
 @pytest.mark.parametrize("terms", [{}, *({"accountant": name} for name in COUNTING), {"plan": {0.1: 3}}], ids=str)
 def test_delta_beyond_0_and_1(monkeypatch, delta, terms):
@@ -37,6 +38,7 @@ def test_delta_of_another_type(monkeypatch, delta):
     unopened(monkeypatch, ArgumentTypeError, "^delta must be a number, such as delta=1e-6", delta=delta)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("epsilon", [0, -1, -INF, INF, NAN, 1e-10, 1e7])
 @pytest.mark.parametrize("accountant", ["auto", "pure", *COUNTING])
 def test_totals_that_are_not_positive_numbers(monkeypatch, epsilon, accountant):

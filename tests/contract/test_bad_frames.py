@@ -73,7 +73,7 @@ DATED = [
 @pytest.mark.parametrize("names", DATED, ids=lambda names: type(names).__name__)
 def test_columns_named_by_dates_are_refused_as_a_part_of_one_names_several(monkeypatch, names):
     part = "1 days" if isinstance(names, pd.TimedeltaIndex) else "2026"
-    table, text = pd.DataFrame([[1, 2], [3, 4]], columns=names), r"df\.columns\.astype\('str'\)"
+    table, text = pd.DataFrame([[1, 2], [3, 4]], columns=names), r"(df|table)\.columns\.astype\('str'\)"
     for terms in ({}, {"unit": part, "max_rows": 1}, {"schema": {part: {"bounds": (0, 1)}}}):
         with pytest.raises(pandas_dp.ArgumentTypeError, match=text):
             table.copy().dp.protect(epsilon=1, name=fresh(), **terms)

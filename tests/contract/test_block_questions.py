@@ -67,7 +67,7 @@ def test_a_delta_buys_no_selection(monkeypatch):
         (["age", "age"], {"k": 2}, "columns must be distinct"),
         (["age", "agee"], {"k": 2}, "did you mean 'age'"),
         (["age", "city"], {"k": 2}, "'city' holds something else"),
-        (["when"], {"k": 2}, "'when' holds something else"),
+        (["when"], {"k": 2}, "'when' holds dates, count days first: df = "),
         (["age"], {"k": 0}, "k must be at least 1"),
         (["age"], {"k": 2000}, "at most 1,000"),
         (["age"], {"k": 2, "bounds": (0, 120)}, "dict"),

@@ -79,7 +79,7 @@ def test_questions(name):
         assert not list(faults(made._replace(odd=FEW)))
 
 
-@pytest.mark.one_in(18)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize("name", sorted(HELPERS))
 def test_helpers(name):
     for make in HELPERS[name]:

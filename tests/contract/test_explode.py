@@ -77,7 +77,7 @@ def test_the_number_of_rows_that_lists_make_is_never_public():
         before = df.dp.session.spent
         asked.count()
         assert df.dp.session.spent != before
-        with pytest.raises(ArgumentValueError, match="how many rows a unit has"):
+        with pytest.raises(ArgumentValueError, match="shows how many rows there are"):
             asked.randomized_response("tags", keys=KEYS)
 
 

@@ -388,7 +388,8 @@ def test_a_crosstab_of_values_is_told_as_a_pivot_table(monkeypatch):
         assert eval(line, {"d": df.dp(epsilon=1), "keys": keys}).shape[0] == 2
     with refused(monkeypatch, df, ArgumentTypeError) as caught:
         eval("d.crosstab('sex', 'city', values='age')", {"d": df.dp(epsilon=1)})  # no code to read
-    assert str(caught.value) == f"{told}pivot_table('age', 'sex', 'city', bounds=(lower, upper))"
+    keys = "keys={'sex': ['A', 'B'], 'city': ['A', 'B']}"
+    assert str(caught.value) == f"{told}pivot_table('age', 'sex', 'city', {keys}, bounds=(lower, upper))"
 
 
 def test_a_preview_of_groups_also_tells_the_error_where_the_rows_are_those_of_all():

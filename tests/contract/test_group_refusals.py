@@ -112,7 +112,7 @@ REFUSED = [
     ),
     (
         lambda d: d.groupby(["sex", "city"], keys=KEYS).mean(),
-        r"mean\(\) needs a column: \.groupby\(\['sex', 'city'\], keys=.*\)\['age'\]\.mean\(bounds=\(lower, upper\)\)$",
+        r"mean\(\) needs a column: d\.groupby\(\['sex', 'city'\], keys=.*\)\.mean\(column='age', bounds=\(lower, upper\)\)$",
     ),
 ]
 

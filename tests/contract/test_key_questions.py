@@ -7,8 +7,6 @@ known there, and tests with them fail by chance less often than once in 1e15 run
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support import interpreter
 from support.frames import fresh, protected, refused, watching
 from support.questions import FOUND, table
 
@@ -257,7 +256,7 @@ def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
     cases = [
         (
             lambda q: q.value_counts("x"),
-            r"keys=\['A', 'B'\]\), or discover .*: df.dp\(epsilon=1, delta=1e-5\).value_counts\('x'\)",
+            r"keys=\['A', 'B'\]\), or discover .*: df.dp\({price}, delta=1e-5\).value_counts\('x'\)",
         ),
         (lambda q: q.groupby("x"), r"groupby\('x', keys=\['A', 'B'\]\), or discover .* delta=1e-5\).groupby\('x'\)"),
         (lambda q: q.groupby("cost"), r"keys=\[0, 1, 2\]"),
@@ -268,7 +267,8 @@ def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
     ]
     for ask, line in cases:
         for price in ({"epsilon": 1}, {"rho": 1}, {"within": 5}):
-            with refused(monkeypatch, frame, ArgumentTypeError, line):
+            kept = "within=5" if "within" in price else "epsilon=1"
+            with refused(monkeypatch, frame, ArgumentTypeError, line.replace("{price}", kept)):
                 ask(frame.dp(**price))
 
 
@@ -439,6 +439,7 @@ def test_no_total_is_raised_that_cannot_be():
 def test_where_nobody_named_a_total_the_line_names_one():
     """In a process of its own: after `protect` none is opened for a first question."""
     script = """
+import warnings; warnings.simplefilter("ignore")
 import pandas as pd, pandas_dp
 df = pd.DataFrame({"g": ["a", "b"] * 5000})
 line = "df.dp.protect(epsilon=10, delta=1e-6); df.dp(epsilon=0.5, delta=1e-7).value_counts('g')"
@@ -449,5 +450,5 @@ except pandas_dp.ArgumentTypeError as error:
     exec(line)
 print("done")
 """
-    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
+    ran = interpreter.run(script)
     assert ran.stdout == "done\n", ran.stderr

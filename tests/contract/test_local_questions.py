@@ -11,23 +11,16 @@ from support.frames import fresh, people, protected, refused
 from pandas_dp import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
 
 KEYS = ["f", "m"]
-PROTECT = 'df.dp.protect(epsilon=..., neighbors="replace_one", rows=True)'
-ADD_REMOVE = (
-    f"randomized_response() gives one answer per row, which shows the number of rows; add_remove hides it: {PROTECT}"
-)
-UNIT = (
-    "randomized_response() gives one answer per row, which shows how many rows a unit has; make every row a unit of its own, "
-    f"one for each 'pid', and leave unit= out: {PROTECT}"
-)
-WHOLE = (
-    f"randomized_response() gives one answer per row, which shows the number of rows: say that it is public, "
-    f"{PROTECT}, and ask "
-    "of the whole table, without query() or filter()"
+HIDDEN = (
+    "randomized_response() gives one answer per row, which shows how many rows there are: they must be public, as a budget "
+    "opened with neighbors='replace_one', rows=True and without a unit says of the whole table, without query() or filter(). "
+    "How many rows hold each key is told in any case: "
 )
 
 
-def exactly(text: str) -> str:
-    return f"^{re.escape(text)}$"
+def counts(asked: str) -> str:
+    """The refusal, whose line asks the same frame with the same protection."""
+    return f"^{re.escape(f'{HIDDEN}{asked}.value_counts(')}'sex', keys=(KEYS|\\['f', 'm'\\])\\)$"
 
 
 def ask(frame: pd.DataFrame):
@@ -37,7 +30,7 @@ def ask(frame: pd.DataFrame):
 @pytest.mark.parametrize("unit", [{}, {"unit": "pid", "max_rows": 1}, {"unit": "pid", "max_rows": 3}])
 def test_b66_refused_under_add_remove(monkeypatch, unit):
     df = protected(neighbors="add_remove", **unit)
-    with refused(monkeypatch, df, ArgumentValueError, exactly(ADD_REMOVE)):
+    with refused(monkeypatch, df, ArgumentValueError, counts("frame.dp(epsilon=1)")):
         ask(df)
 
 
@@ -45,7 +38,7 @@ def test_b66_refused_under_add_remove(monkeypatch, unit):
 def test_b66_refused_with_a_unit_column(monkeypatch, rows):
     """Also with one row per unit: some have none."""
     df = protected(neighbors="replace_one", unit="pid", max_rows=rows)
-    with refused(monkeypatch, df, ArgumentValueError, exactly(UNIT)):
+    with refused(monkeypatch, df, ArgumentValueError, counts("frame.dp(epsilon=1)")):
         ask(df)
 
 
@@ -61,15 +54,15 @@ def test_b66_refused_with_a_unit_column(monkeypatch, rows):
 def test_b66_refused_after_a_filter(monkeypatch, part):
     """Also after one that keeps every row."""
     df = protected(neighbors="replace_one", rows=True)
-    with refused(monkeypatch, df, ArgumentValueError, exactly(WHOLE)):
+    with refused(monkeypatch, df, ArgumentValueError, counts("frame.dp(epsilon=1)")):
         ask(part(df))
 
 
 def test_b66_refused_after_a_filter_of_the_question(monkeypatch):
     df = protected(neighbors="replace_one", rows=True)
-    with refused(monkeypatch, df, ArgumentValueError, exactly(WHOLE)):
+    with refused(monkeypatch, df, ArgumentValueError, counts("df.dp(epsilon=1).query('age > 20')")):
         df.dp(epsilon=1).query("age > 20").randomized_response("sex", keys=KEYS)
-    with refused(monkeypatch, df, ArgumentValueError, exactly(WHOLE)):
+    with refused(monkeypatch, df, ArgumentValueError, counts("df.dp(within=0.1).query('age > 20')")):
         df.dp(within=0.1).query("age > 20").randomized_response("sex", keys=KEYS)
 
 
@@ -77,7 +70,7 @@ def test_b66_refused_for_a_table_that_joined(monkeypatch):
     df = protected(neighbors="replace_one", rows=True)
     other = people()
     other.dp.protect(session=df.dp.session)
-    with refused(monkeypatch, other, ArgumentValueError, exactly(WHOLE)):
+    with refused(monkeypatch, other, ArgumentValueError, counts("frame.dp(epsilon=1)")):
         ask(other)
 
 
@@ -150,7 +143,7 @@ def test_b66_a_chance_that_the_price_does_not_pay(monkeypatch, value, text):
 def test_b66_a_price_that_is_no_epsilon(monkeypatch, price):
     df = protected(delta=1e-6, neighbors="replace_one", rows=True)
     text = "randomized_response() takes a plain epsilon: df.dp(epsilon=0.5) without delta= or rho="
-    with refused(monkeypatch, df, ArgumentValueError, exactly(text)):
+    with refused(monkeypatch, df, ArgumentValueError, f"^{re.escape(text)}$"):
         df.dp(**price).randomized_response("sex", keys=KEYS)
 
 

@@ -69,7 +69,7 @@ ASKS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", ASKS)
 @pytest.mark.parametrize("kind", ["memory", "file", "partitions"])
 def test_every_sum_is_the_same_statistic(frames, kind, name):

@@ -13,7 +13,7 @@ from support.frames import people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 from pandas_dp.datasets import load_adult
-from pandas_dp.facts import checks
+from pandas_dp.facts import binning
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.release.values import FloatRelease, SeriesRelease
 
@@ -206,7 +206,7 @@ def test_refused_ranges(edges):
     ],
 )  # fmt: skip
 def test_edges_of_arrays_are_those_that_their_decimals_say(edges):
-    one = checks.bins(edges, False, False, Kind("number"), "histogram", "x")[0].edges
+    one = binning.bins(edges, False, False, Kind("number"), "histogram", "x")[0].edges
     exact = [exact_number(edge, "bins") for edge in edges]
     whole = all(edge.denominator == 1 for edge in exact)
     assert one == tuple(map(int if whole else float, exact))
@@ -217,4 +217,4 @@ def test_edges_of_arrays_are_those_that_their_decimals_say(edges):
 def test_many_edges_cost_no_fraction_each(monkeypatch):
     monkeypatch.setattr(Kind, "number", None)
     for edges in (np.arange(20_000), np.linspace(0, 1, 20_000), list(range(20_000))):
-        assert checks.bins(edges, False, False, Kind("number"), "histogram", "x")[0].bins == 19_999
+        assert binning.bins(edges, False, False, Kind("number"), "histogram", "x")[0].bins == 19_999

@@ -52,7 +52,7 @@ def test_the_claim_of_the_owner_is_on_record_and_on_the_certificate(tmp_path):
     assert session.releases[["kind", "query"]].iloc[1].tolist() == ["claim", "made up anew <b>"]
     assert other.dp(epsilon=1).count().lineage == "source"
     page = session.report()
-    assert "The owner says that a table is about other people" in page
+    assert "The owner says why a table has a budget of its own" in page
     assert "made up anew &lt;b&gt;" in page
     df.dp(epsilon=0.5).count()
     with pytest.raises(

@@ -13,7 +13,7 @@ def coefficients(block):
     return {"centre": block["age"].mean(), "spread": block["age"].std()}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "function",
     [

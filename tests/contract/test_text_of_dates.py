@@ -86,5 +86,7 @@ def test_dates_are_grouped_by_periods(monkeypatch):
         assert f": {line}" in str(caught.value)
         assert "discover" not in str(caught.value)
     eval(line, {"d": d, "pd": pd}).size()
-    with refused(monkeypatch, df, ArgumentTypeError, r"; months are groupby\('visit', bins=pd.period_range\(.*\)\)$"):
+    with refused(
+        monkeypatch, df, ArgumentTypeError, r"; months are bins: d\.groupby\('when', bins=pd.period_range\(.*\)\)$"
+    ):
         d.groupby(pd.Grouper(key="when", freq="ME"))

@@ -32,6 +32,7 @@ ASKED = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("delta", [0, 1e-6], ids=["Laplace", "Gaussian"])
 @pytest.mark.parametrize("name", ASKED)

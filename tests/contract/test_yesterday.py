@@ -109,7 +109,7 @@ def test_every_question_has_its_texts_on_record():
     assert set(TEXTS) == set(yesterday.QUESTIONS), RENEW
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", yesterday.QUESTIONS)
 def test_the_books_and_plans_say_what_they_said(name):
     told, query = TEXTS[name], yesterday.query_of(name)

@@ -61,9 +61,11 @@ def beyond(case: Case) -> tuple[list[str], float]:
     view = DailyScoring if isinstance(case.statistic, scores.RowScores) else Daily
     wrong, most = [], 0.0
     for unit in units(case):
-        stated = case.statistic.sensitivity(unit)
+        stated, known = case.statistic.sensitivity(unit), {}
         for pair in tables(case, unit):
-            before, after = (case.values(view(rows), unit) for rows in pair)
+            for key in map(tuple, pair):  # all pairs share the table to which something is added
+                known[key] = known[key] if key in known else case.values(view(key), unit)
+            before, after = (known[tuple(rows)] for rows in pair)
             for name, moved, allowed in case.moved(before, after, stated):
                 if moved > allowed * (1 + 1e-12):
                     wrong.append(f"{name} {moved} > {allowed} for {unit}: {pair}")

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.core.lattice import CHUNK, present_mask
-from pandas_dp.core.partition import FEW_ROWS, Bins, Cross, Keys, _listed
+from pandas_dp.core.partition import FEW_ROWS, Bins, Cross, Keys, _parts_between, match
 
 MANY = FEW_ROWS + 50
 
@@ -196,6 +196,22 @@ def test_a_table_of_close_integers_says_what_a_search_says(dtype: str, data: st.
     cuts = np.array(sorted(data.draw(st.sets(near, min_size=1, max_size=6))), dtype=info.dtype)
     cells = np.array([*data.draw(st.lists(near, max_size=30)), info.min, info.max], dtype=info.dtype)
     values = (cells % 2).astype(kind) if kind.kind == "b" else cells.astype(kind)
-    parts = np.arange(-1, cuts.size, dtype=np.int8)
-    searched = np.searchsorted(cuts, values.astype(info.dtype), side="right") - 1
-    assert _listed(values, cuts, parts).tolist() == searched.tolist()
+    parts, plain = np.arange(-1, cuts.size, dtype=np.int8), values.astype(info.dtype)
+    searched = np.searchsorted(cuts, plain, side="right") - 1
+    between = _parts_between(np.resize(values, FEW_ROWS + values.size), cuts, parts)
+    assert between[: values.size].tolist() == searched.tolist()
+    matched = match(values, cuts, parts[::-1])
+    assert matched is not None
+    equal = cuts[np.maximum(searched, 0)] == plain
+    assert matched.tolist() == np.where(equal & (searched >= 0), parts[::-1][np.maximum(searched, 0)], -1).tolist()
+
+
+def test_as_many_integers_as_are_listed_need_no_search() -> None:
+    """A million keys lie farther apart than the grid of few ones reaches."""
+    listed = np.arange(0, 400_000, 2) - 2**40
+    places = np.append(np.arange(listed.size)[::-1], -1)
+    values = np.array([-(2**40), 1 - 2**40, 399_998 - 2**40, 399_999 - 2**40, 0, -(2**63), 2**63 - 1])
+    found = match(values, listed, places)
+    assert found is not None
+    assert found.tolist() == [listed.size - 1, -1, 0, -1, -1, -1, -1]
+    assert match(values, listed * 10, places) is None

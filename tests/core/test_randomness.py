@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import os
 import random
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import walking
+from support import interpreter, walking
 
 from pandas_dp.core import randomness, samplers
 from pandas_dp.core.randomness import Bits, Lazy, expanded, less, random_bytes, random_words
@@ -119,8 +118,7 @@ assert not set(theirs) & set(ours), "parent and child drew the same noise"
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_parent_and_child_of_a_fork_draw_different_noise() -> None:
     """301 wide draws on each side: a right sampler repeats one with probability below 1e-8."""
-    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=False, env=path)
+    done = interpreter.run(FORK)
     assert done.returncode == 0, done.stderr
 
 

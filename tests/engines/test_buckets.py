@@ -19,14 +19,11 @@ from support.looks import plain
 
 from pandas_dp.core.measurement import AddsUp, Batched, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.centred import Centred
-from pandas_dp.core.statistics.counts import RowCounts
-from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
+from pandas_dp.core.statistics.counts import Distinct, DistinctBy, RowCounts, UnitSizes
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.scores import CountWhere
-from pandas_dp.core.statistics.sums import Moments, Total
-from pandas_dp.core.statistics.units import UnitSizes
+from pandas_dp.core.statistics.sums import Centred, Moments, Total
 from pandas_dp.engines import scanned
 from pandas_dp.engines.encode import stored
 from pandas_dp.engines.pandas import PandasView

@@ -68,7 +68,7 @@ def differ(name: str, nest: str) -> bool:
     return False
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("nest", NESTED)
 @pytest.mark.parametrize("name", PLAIN)
 def test_what_is_within_a_cell_follows_from_its_row(name: str, nest: str) -> None:

@@ -54,7 +54,7 @@ def cut(frame: pd.DataFrame, cuts: tuple[int, ...] = CUTS) -> Any:
     return dd.from_map(lambda place: parts[place], range(len(parts)), meta=frame.astype(text).iloc[:0])
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", each_kind.questions(FAST))
 def test_partitions_give_the_integers_of_memory(name, looks):
     first, exact = answer(name, with_nulls(), steps=name not in ROW_BY_ROW), looks[0]

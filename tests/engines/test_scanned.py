@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction as F
 from itertools import pairwise
 from typing import Any
@@ -35,11 +36,9 @@ import pandas_dp
 from pandas_dp.core.measurement import AddsUp, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.blocks import BlockTotals
-from pandas_dp.core.statistics.counts import RowCounts
-from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
+from pandas_dp.core.statistics.counts import Distinct, DistinctBy, RowCounts
 from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
-from pandas_dp.core.statistics.smooth import SmoothOrder
-from pandas_dp.core.statistics.trimmed import TrimmedMean
+from pandas_dp.core.statistics.smooth import SmoothOrder, TrimmedMean
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.tables import parquet
@@ -67,18 +66,21 @@ def patterns(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 WAYS = ("as it is", "after steps", "by unit after steps")  # the last two with missing values
 ONCE = {*DRAWN, *ROW_BY_ROW}  # integers are random, or steps refused
+CODED = {"text": 0, "dictionaries": 10**6}  # none comes in dictionaries, and all of it
+
+
+def cases() -> Iterator[Any]:
+    """By turns: each question meets both forms of text, and so does each way."""
+    for number, name in enumerate(QUESTIONS):
+        ways = WAYS[:1] if name in ONCE else WAYS[:2] if name.endswith("of a population") else WAYS
+        for way in ways:
+            form = [*CODED][(number // 4 + WAYS.index(way)) % 2]  # so that every fourth case meets both, too
+            slow = name not in ONCE and way != WAYS[2]
+            yield each_kind.case(name, way, CODED[form], slow=slow, id=f"{name}-{way}-{form}")
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    ("name", "way"),
-    [
-        each_kind.case(name, way, slow=name not in ONCE and way != WAYS[2], id=f"{name}-{way}")
-        for name in QUESTIONS
-        for way in (WAYS[:1] if name in ONCE else WAYS[:2] if name.endswith("of a population") else WAYS)
-    ],
-)
-@pytest.mark.parametrize("coded", [0, 10**6], ids=["text", "dictionaries"])  # none comes in dictionaries, and all of it
+@pytest.mark.parametrize(("name", "way", "coded"), [*cases()])
 def test_files_give_the_integers_of_memory(name, way, coded, looks, patterns, monkeypatch):
     at = WAYS.index(way)
     held = (

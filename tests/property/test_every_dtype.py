@@ -20,8 +20,7 @@ from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.counts import RowCounts
-from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
+from pandas_dp.core.statistics.counts import Distinct, DistinctBy, RowCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.sums import Moments, Total

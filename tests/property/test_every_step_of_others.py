@@ -141,7 +141,7 @@ def test_a_row_more_changes_no_other_row_of_a_step_on_categories(base):
     assert moved_by_steps("category", BASES[base]) == []
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("name", each(PLAIN))
 def test_rows_more_change_no_other_row_of_a_step(name):
     assert moved_by_steps(PLAIN[name], base_of(PLAIN[name])) == []

@@ -14,7 +14,6 @@ from support.frames import fresh, people, protected
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
-from pandas_dp.aggregates.precisions import Design
 from pandas_dp.commands.plans import PipelinePlan
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
@@ -23,7 +22,7 @@ from pandas_dp.core.privacy import PrivacyLoss as Loss
 from pandas_dp.queries.json_values import toml
 from pandas_dp.queries.planning import Terms, least, within
 from pandas_dp.queries.pricing import Choice, Put
-from pandas_dp.queries.together import groups_of
+from pandas_dp.queries.together import Design, groups_of
 from pandas_dp.questions.several import prices_for
 from pandas_dp.tables import protected as protecting
 
@@ -291,7 +290,7 @@ LINES = [
     (
         {"queries": [want(1e-9).mean("age", bounds=(0, 100))], "rows": 300},
         ArgumentValueError,
-        "even epsilon=1e6 would not be .* such as within=20",
+        "even epsilon=1e6 would not be .* epsilon=.* buys within=",
     ),
     ({"queries": [want(1).std("age", bounds=(0, 100))], "rows": 300}, ArgumentTypeError, "give that query a price"),
     (

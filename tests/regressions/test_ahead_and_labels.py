@@ -212,7 +212,7 @@ def _parts(frame: pd.DataFrame) -> Any:
     return dd.from_map(lambda part: frame.iloc[part * 4 : part * 4 + 4], range(3), meta=frame.iloc[:0])
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("way", WAYS)
 def test_no_label_of_a_row_decides_whether_a_question_of_dask_is_answered(way):
     for index in LABELS.values():

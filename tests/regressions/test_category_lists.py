@@ -24,7 +24,7 @@ from support.frames import fresh, protected
 import pandas_dp
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.counts import Distinct
 from pandas_dp.engines.cells import Foreign, canonical, forms
 
 BIG, DAY = 2**53 + 1, pd.Timestamp("2020-01-01")  # such as a 64-bit id

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import os
 import signal
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support import interpreter
 from support.frames import fresh, protected
 
 from pandas_dp.core import interrupts
@@ -214,8 +212,7 @@ import os; os._exit(0)  # taking it apart is Python's own
 
 
 def test_a_tuple_a_million_deep_ends_no_process():
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", DEEP], capture_output=True, text=True, env=environment, check=False)
+    done = interpreter.run(DEEP)
     assert (done.returncode, done.stdout.strip()) == (0, "fine"), done.stderr[-500:]
 
 

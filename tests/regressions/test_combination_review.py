@@ -16,7 +16,7 @@ from support.columns import view
 from support.frames import protected
 
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.partition import decoded
+from pandas_dp.core.partition import Keys, decoded
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics import blocks as module
 from pandas_dp.core.statistics.blocks import BlockResults
@@ -208,7 +208,7 @@ def test_a_listed_key_that_pandas_may_round_holds_no_row_of_categories(other):
     cells = [*keys, -(2**53)]
     alone, beside = (pd.Series(pd.Categorical(listed)) for listed in (cells, [*cells, other]))
     for column in (alone, beside):
-        assert decoded(*stored(column).coded((*keys, -(2**53)))).tolist()[:5] == [-1, -1, 2, -1, -1]
+        assert decoded(*stored(column).coded(Keys("x", (*keys, -(2**53))))).tolist()[:5] == [-1, -1, 2, -1, -1]
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])

@@ -60,7 +60,7 @@ def test_integers_and_floats_of_numpy_are_asked_alike(at):
     assert shown(np.array(WHOLE), ASKED[at]) == shown(np.array(MISSING, dtype=float), ASKED[at])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", EVERY | FOUND)
 def test_every_question_is_asked_alike(name):
     """Of a table whose integers are floats beside one missing value; keys of stored answers hold nothing else of a question."""

@@ -14,7 +14,7 @@ from support.unitless import NO_DATE, NO_DURATION
 
 from pandas_dp import local
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.counts import Distinct
 from pandas_dp.engines.encode import Coded
 from pandas_dp.engines.pandas import PandasView
 

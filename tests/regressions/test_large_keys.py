@@ -61,6 +61,7 @@ def test_dtypes_that_hold_them_count_each_key_alone(dtype):
         assert list(QUESTIONS[name](ask, KEYS)) == [1] * 5 + [0] * 2, name
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", ROUNDED)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_others_refuse_them_in_the_same_words(monkeypatch, dtype, question):

@@ -84,6 +84,7 @@ OPENERS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("inner", OPENERS)
 @pytest.mark.parametrize("outer", OPENERS)
 def test_what_comes_in_the_middle_of_an_opening_is_refused(monkeypatch, tmp_path, outer, inner):

@@ -10,7 +10,7 @@ import pytest
 import pandas_dp  # noqa: F401 - registers the accessor
 from pandas_dp.core.lattice import SUM_BITS, Lattice, power_sums
 from pandas_dp.core.offset_sum import offset_sum
-from pandas_dp.core.partition import decoded
+from pandas_dp.core.partition import Keys, decoded
 from pandas_dp.engines.encode import stored
 
 
@@ -49,7 +49,7 @@ def test_one_object_cell_does_not_move_the_others(odd, cell, key):
         column = np.empty(len(cells), dtype=object)
         for i, value in enumerate(cells):  # numpy would turn dates and tuples in a list into something else
             column[i] = value
-        return decoded(*stored(pd.Series(column, dtype=object)).coded((key,))).tolist()
+        return decoded(*stored(pd.Series(column, dtype=object)).coded(Keys("x", (key,)))).tolist()
 
     assert positions([cell, cell]) == [0, 0]
     assert positions([odd, cell, cell])[1:] == [0, 0]
@@ -71,7 +71,7 @@ def test_one_category_does_not_move_the_others(cell, key):
     # the category list was read in its own dtype, which one more row can change
     alone, mixed = (pd.Series(pd.Categorical([cell] * 3 + more)) for more in ([], ["text"]))
     assert alone.cat.categories.dtype != mixed.cat.categories.dtype
-    one, both = (decoded(*stored(column).coded((key,))).tolist() for column in (alone, mixed))
+    one, both = (decoded(*stored(column).coded(Keys("x", (key,)))).tolist() for column in (alone, mixed))
     assert one == both[:3]
 
 

@@ -24,8 +24,8 @@ from pandas_dp.core.mechanisms.smooth import DRAWS, NEED_DELTA
 from pandas_dp.core.plans import DeclaredPlan
 from pandas_dp.core.privacy import LaplaceLoss, NeighboringRelation, Price, PrivacyLoss, PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
+from pandas_dp.core.statistics.smooth import TrimmedMean, trimmed
 from pandas_dp.core.statistics.spanning_tree import Edges, Search
-from pandas_dp.core.statistics.trimmed import TrimmedMean, trimmed
 from pandas_dp.errors import LedgerError, QueryFailedError
 from pandas_dp.facts.kinds import Kind
 

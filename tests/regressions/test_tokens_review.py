@@ -190,7 +190,7 @@ def test_a_version_of_rows_that_were_left_has_no_public_number_of_rows():
                 frame.dp.protect(**ROWS, name=name, table="t", version="2", rows=rows)
         frame.dp.protect(**ROWS, name=name, table="t", version="2")
         assert frame.dp.preview(epsilon=1).count().price == "epsilon=1"
-        with pytest.raises(ArgumentValueError, match="shows the number of rows"):
+        with pytest.raises(ArgumentValueError, match="shows how many rows there are"):
             frame.dp(epsilon=1).randomized_response("sex", keys=["F", "M"])
 
 

@@ -27,7 +27,7 @@ from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError, Pa
 from pandas_dp.session import ledger_files
 
 OLDER = "this ledger is older than one that was open here"
-ANOTHER = "an old copy was put back, or two copies were used. Bring the newer one, or: pandas-dp ledger restore"
+ANOTHER = "an old copy was put back, or two copies were used. Put the newer one here, or: pandas-dp ledger restore"
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from pandas_dp.aggregates.count import found_bound
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.units import UnitSizes
+from pandas_dp.core.statistics.counts import UnitSizes
 
 ADD, REPLACE = NeighboringRelation
 EDGES = (1, 2)

@@ -7,6 +7,7 @@ import gc
 import os
 import threading
 import weakref
+from collections import OrderedDict
 from fractions import Fraction as F
 
 import pandas as pd
@@ -275,6 +276,33 @@ def test_only_the_latest_answers_are_remembered(monkeypatch):
     with pytest.raises(LedgerError, match="one of the latest thousand"):
         df.dp(epsilon=1).refine(answers[0])
     assert df.dp(epsilon=1).refine(answers[2]) is not None
+
+
+def test_a_small_answer_does_not_look_through_those_before():
+    """A thousand of them would take longer than the noise."""
+
+    class Closed(OrderedDict):
+        def items(self):
+            pytest.fail("looked through")
+
+        __iter__ = keys = values = items
+
+    df = held(epsilon=20)
+    df.dp.session._drawn = Closed()
+    answers = [df.dp(epsilon=1, fresh=True).count() for _ in range(3)]
+    assert len(df.dp.session._drawn) == 3
+    assert df.dp(epsilon=1).refine(answers[-1]) is not None
+
+
+def test_of_many_numbers_the_latest_are_remembered(monkeypatch):
+    monkeypatch.setattr(refining, "FEW", 2)
+    monkeypatch.setattr(refining, "MOST_NUMBERS", 7)
+    df = held(epsilon=20)
+    small = df.dp(epsilon=1).count()
+    large = [df.dp(epsilon=1, fresh=True).histogram("city", keys=["x", "y", "z"]) for _ in range(3)]
+    known = {entry: one.noisy is not None for entry, one in df.dp.session._drawn.items()}
+    assert known == {one._provenance.entry: last for one, last in zip([small, *large], [0, 0, 1, 1], strict=True)}
+    assert df.dp(epsilon=1).refine(large[2]) is not None
 
 
 def test_a_frame_that_is_not_protected_is_told_so():

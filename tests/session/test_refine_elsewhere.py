@@ -202,6 +202,7 @@ def law_of(scale: F) -> dict[int, float]:
     return {z: (1 - p) / (1 + p) * p ** abs(z) for z in range(-120, 121)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("scales", [(F(1), F(1)), (F(2), F(1)), (F(5), F(5)), (F(9), F(3)), (F(1, 5), F(1, 4))])
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
 def test_half_widths_of_means_by_enumeration(scales, level):

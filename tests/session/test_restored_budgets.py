@@ -48,6 +48,7 @@ def restored(tmp_path, terms, loss, price):
     return df
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", TERMS)
 @pytest.mark.parametrize("beyond", BEYOND)
 def test_what_the_budget_cannot_count_promises_nothing(tmp_path, name, beyond):

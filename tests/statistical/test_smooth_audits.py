@@ -32,7 +32,7 @@ from support.neighbours import (
 
 from pandas_dp.core.mechanisms.smooth import DRAWS, NEED_DELTA, SmoothNoise
 from pandas_dp.core.statistics import smooth
-from pandas_dp.core.statistics import trimmed as trimmed_module
+from pandas_dp.core.statistics import smooth as trimmed_module
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 
 ALPHA, SAMPLES, DELTA = 1e-6, 4000, 1e-3

@@ -31,7 +31,7 @@ from pandas_dp.core import bounding
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.core.statistics import products
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.counts import Distinct
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.sums import Moments
 

@@ -13,7 +13,7 @@ from support.auditor import Result, audit
 from support.neighbours import ADD_REMOVE, REPLACE_ONE, Pair, added, drawer, replaced, several
 
 from pandas_dp.core.privacy import Sensitivity
-from pandas_dp.core.statistics.units import UnitSizes
+from pandas_dp.core.statistics.counts import UnitSizes
 
 ALPHA, SAMPLES = 1e-6, 4000
 PAIRS = {

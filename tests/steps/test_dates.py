@@ -81,7 +81,7 @@ def test_the_storage_of_a_zoned_column_changes_nothing(zone):
             np.testing.assert_array_equal(floats(part(name, other)), floats(part(name, column)))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=4))

@@ -23,7 +23,7 @@ from pandas_dp.facts.periods import MOST, NONE, Periods
 from pandas_dp.steps import steps
 from pandas_dp.steps.periods import period
 from pandas_dp.tables import frames
-from pandas_dp.tables.pushdown import pushed
+from pandas_dp.tables.parquet import pushed
 
 NAIVE = Periods.opened("D", "at", Kind("datetime"))
 BERLIN = Periods.opened("D", "at", Kind("datetime", "UTC"), "Europe/Berlin")

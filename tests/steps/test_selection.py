@@ -60,6 +60,7 @@ TEXT_CASES = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("storage", NUMBER_STORAGE.values(), ids=NUMBER_STORAGE)
 @pytest.mark.parametrize("text", NUMBER_CASES)
 def test_choices_by_numbers_are_the_same_in_every_storage(text, storage):

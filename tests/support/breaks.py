@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
-from pandas_dp.core.statistics.centred import Centred
+from pandas_dp.core.statistics.sums import Centred
 
 
 def one_end_only(patch: pytest.MonkeyPatch) -> None:

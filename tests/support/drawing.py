@@ -24,14 +24,12 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import uncoded
 from pandas_dp.core.samplers import selection
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
-from pandas_dp.core.statistics.counts import KeyCounts
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.counts import Distinct, KeyCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.scores import FrameNumbers, FrameScores, Revenue, RowScores
-from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale
+from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale, TrimmedMean
 from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
 from pandas_dp.core.statistics.strategies import Haar, Tree, Weighted
-from pandas_dp.core.statistics.trimmed import TrimmedMean
 
 MOST_ROWS = 1 << 20  # of all copies together
 MOST_BOUNDS = 64  # kept at a time

@@ -13,14 +13,12 @@ from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, FROM_BLOCKS, RO
 
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Cross, Keys
-from pandas_dp.core.statistics.centred import Centred
-from pandas_dp.core.statistics.counts import RowCounts
+from pandas_dp.core.statistics.counts import RowCounts, UnitSizes
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.scores import CountWhere, RowScores
 from pandas_dp.core.statistics.strategies import Haar, Tree, Weighted
-from pandas_dp.core.statistics.sums import Moments, Total
-from pandas_dp.core.statistics.units import UnitSizes
+from pandas_dp.core.statistics.sums import Centred, Moments, Total
 from pandas_dp.steps.parse import parse_expression
 
 QUESTIONS = {name: ask for name, ask in (EVERY | FOUND | FEW_BLOCKS).items() if name not in STREAMS}

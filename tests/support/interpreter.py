@@ -19,9 +19,12 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 SERVER = """
-import json, os, sys, traceback
+import gc, json, os, sys, traceback
 sys.path[:0] = {path!r}
 import pandas_dp, pandas_dp.__main__, pandas_dp.questions.frame, support.frames  # what the first question loads, too
+import pyarrow.dataset  # and what reads its files
+gc.collect()
+gc.freeze()  # a fork that looked through all of it for garbage would copy it
 def run(code):
     try:
         exec(compile(code, "<script>", "exec"), {{"__name__": "__main__"}})

@@ -424,24 +424,25 @@ LADDER += [
 
 
 # --------------------------------------------------------------------------------------------------------- smooth noise
+@np.vectorize
 def _quartic(z: float) -> float:
     return float(integrate.quad(lambda t: 1 / (1 + t**4), z, math.inf, epsabs=1e-13)[0] * math.sqrt(2) / math.pi)
 
 
-UPPER: dict[str, Callable[[float], float]] = {  # P(Z > z) for z >= 0
+UPPER: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # P(Z > z) for z >= 0
     "cauchy": stats.cauchy.sf,
     "student_t": stats.t(3).sf,
     "polynomial": _quartic,
     "polynomial_laplace": lambda z: (1 + z) ** -3 / 2,
-    "laplace": lambda z: math.exp(-z) / 2,
+    "laplace": lambda z: np.exp(-z) / 2,
     "gaussian": stats.norm.sf,
 }
 FARTHEST = 150  # outputs beyond are one
 
 
-def rounded(upper: Callable[[float], float], scale: float, value: int = 0) -> dict[int, float]:
+def rounded(upper: Callable[[np.ndarray], np.ndarray], scale: float, value: int = 0) -> dict[int, float]:
     """Law of value + scale Z, rounded; what lies FARTHEST or farther from 0 is one output on each side."""
-    tails = [float(upper((k + 0.5) / scale)) for k in range(FARTHEST + abs(value) + 1)]
+    tails = upper((np.arange(FARTHEST + abs(value) + 1) + 0.5) / scale).tolist()
 
     def below(z: int) -> float:  # P(output <= z), seen from the nearer tail
         k = z - value

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction as F
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,8 @@ from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import (
     blocks,
-    centre,
-    centred,
     codes,
     counts,
-    distinct,
     lattice_counts,
     products,
     scores,
@@ -33,8 +31,6 @@ from pandas_dp.core.statistics import (
     spanning_tree,
     strategies,
     sums,
-    trimmed,
-    units,
 )
 from pandas_dp.core.statistics import counts as key_counts
 from pandas_dp.core.statistics import scores as conditions
@@ -71,13 +67,16 @@ class View(ArrayView):
 
     def block_results(self, function: Any, block: Any, count: int, columns: Any = None) -> list[Any]:
         values = [[x for x, b in zip(self.columns["x"], block, strict=True) if b == one] for one in range(count)]
-        found = []
-        for one in values:
-            try:
-                found.append(function(pd.DataFrame({"x": one})))
-            except Exception:
-                found.append(None)
-        return found
+        return [result_of(function, tuple(one)) for one in values]
+
+
+@cache
+def result_of(function: Any, cells: tuple[Any, ...]) -> Any:
+    """What a function makes of a block, of which small tables have few."""
+    try:
+        return function(pd.DataFrame({"x": list(cells)}))
+    except Exception:
+        return None
 
 
 @dataclass(frozen=True)
@@ -249,18 +248,21 @@ STATISTICS: dict[type, list[Case]] = {
         for by in (None, GROUPS)
     ],
     sums.Moments: [Case(sums.Moments("x", CELLS, degree, by), integers) for degree in (1, 2) for by in (None, GROUPS)],
-    centred.Centred: [
+    sums.Centred: [
         *(
-            Case(centred.Centred(sums.Moments("x", CELLS, 1), weights), integers, relations=(REPLACE,))
+            Case(sums.Centred(sums.Moments("x", CELLS, 1), weights), integers, relations=(REPLACE,))
             for weights in ((1, 0), (1, 1), (7, 12))
         ),
-        Case(centred.Centred(sums.Moments("x", CELLS, 2)), integers, {"l1": 0.6, "l2_squared": 0.4}, (REPLACE,), ()),
+        Case(sums.Centred(sums.Moments("x", CELLS, 2)), integers, {"l1": 0.6, "l2_squared": 0.4}, (REPLACE,), ()),
     ],
     products.Products: [Case(products.Products(("x", "y"), (CELLS, CELLS)), integers, {"l2_squared": 0.5})],
     conditions.CountWhere: [Case(conditions.CountWhere(above), integers)],
     conditions.DistanceFrom: [Case(conditions.DistanceFrom(conditions.CountWhere(above), 1), integers)],
-    distinct.Distinct: [Case(distinct.Distinct("x"), integers), Case(distinct.Distinct("u"), integers)],
-    distinct.DistinctBy: [Case(distinct.DistinctBy("x", GROUPS), integers, {"l2_squared": 0.5, "range": 0.5})],
+    counts.Distinct: [Case(counts.Distinct("x"), integers), Case(counts.Distinct("u"), integers)],
+    counts.DistinctBy: [
+        Case(counts.DistinctBy("x", GROUPS), integers, {"l2_squared": 0.5, "range": 0.5}),
+        Case(counts.DistinctBy("u", GROUPS), integers, bounds=(*BOUNDS, (2, 2, 2))),
+    ],
     key_counts.KeyCounts: [
         Case(key_counts.KeyCounts(("g",)), by_key),
         Case(key_counts.KeyCounts(("g",), "x"), by_key),
@@ -284,7 +286,7 @@ STATISTICS: dict[type, list[Case]] = {
         Case(scores.FrameNumbers(halves, F(1), 3, 2, norm=2), integers, {"l1": 0.6, "l2_squared": 0.3, "linf": 0.6}),
     ],
     codes.Codes: [Case(codes.Codes(GROUPS), places, relations=(REPLACE,), bounds=())],
-    units.UnitSizes: [Case(units.UnitSizes((1, 2)), integers)],
+    counts.UnitSizes: [Case(counts.UnitSizes((1, 2)), integers)],
     strategies.Tree: [Case(strategies.Tree(Bins("x", (0, 1, 2, 3)), 2, 2), integers, {"l2_squared": 0.5, "l1": 0.75})],
     strategies.Haar: [
         Case(strategies.Haar(Bins("x", (0, 1, 2, 3))), integers, {"l2_squared": 0.3, "l1": 0.5, "linf": 0.5})
@@ -301,9 +303,9 @@ STATISTICS: dict[type, list[Case]] = {
         Case(smooth.SmoothOrder(of, q, BETA), smoothly, SMOOTH) for of in (RANKS, BY_GROUP) for q in (F(1, 2), F(1, 4))
     ],
     smooth.SmoothScale: [Case(smooth.SmoothScale(smooth.SmoothOrder(RANKS, F(1, 2), BETA)), integers, LITTLE)],
-    trimmed.TrimmedMean: [Case(trimmed.TrimmedMean(RANKS, F(1, 4), BETA), smoothly, SMOOTH | {"S": 0, "beta": 0})],
+    smooth.TrimmedMean: [Case(smooth.TrimmedMean(RANKS, F(1, 4), BETA), smoothly, SMOOTH | {"S": 0, "beta": 0})],
     spanning_tree.SpanningTreeCost: [
         Case(spanning_tree.SpanningTreeCost(GROUPS, ENDS, "x", CELLS, BETA), smoothly, SMOOTH | {"touched": 0})
     ],
-    centre.CentreOfAttention: [Case(centre.CentreOfAttention(RESULTS, BETA), smoothly, SMOOTH | {"S": 0.3, "beta": 0})],
+    smooth.CentreOfAttention: [Case(smooth.CentreOfAttention(RESULTS, BETA), smoothly, SMOOTH | {"S": 0.3, "beta": 0})],
 }

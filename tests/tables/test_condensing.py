@@ -18,8 +18,7 @@ import pandas_dp
 from pandas_dp.core.measurement import ByClass, computed
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums, BlockTotals
-from pandas_dp.core.statistics.counts import KeyCounts
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.counts import Distinct, KeyCounts
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ChunkSummary, ScannedView
 from pandas_dp.tables import parquet

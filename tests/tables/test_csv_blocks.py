@@ -152,6 +152,7 @@ QUOTED: list[dict[str, Any]] = [{}, {"escapechar": "\\"}, {"escapechar": "\\", "
 QUOTED += [{"escapechar": "\\", "quoting": 3}, {"quotechar": "'"}, {"encoding": "latin-1", "escapechar": "\\"}]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("engine", ["c", "python"])
 @pytest.mark.parametrize("options", QUOTED, ids=str)
 def test_the_end_of_a_block_makes_no_question_fail(options: dict[str, Any], engine: str, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pytest
 from support.unitless import NO_DATE
 
-from pandas_dp.tables import conforming, ticks
+from pandas_dp.tables import cells as single
+from pandas_dp.tables import conforming
 from pandas_dp.tables.conforming import conformed, settled
 
 
@@ -191,7 +192,7 @@ def differences(cells: list[Any], odd: Any, dtype: Any) -> list[tuple[Any, ...]]
     return found
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("shift", range(3))
 @pytest.mark.parametrize("name", DECLARED)
 def test_what_becomes_of_a_cell_follows_from_the_cell_alone(name: str, shift: int) -> None:
@@ -224,6 +225,6 @@ def test_twins_that_read_a_cell_as_the_others_are_found(
     fault: tuple[str, Any], cells: list[Any], odd: Any, declared: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert differences(cells, odd, declared) == []
-    monkeypatch.setattr(conforming if hasattr(conforming, fault[0]) else ticks, *fault)
+    monkeypatch.setattr(conforming if hasattr(conforming, fault[0]) else single, *fault)
     with pytest.raises((AssertionError, pa.ArrowInvalid)):
         assert differences(cells, odd, declared) == []

@@ -62,7 +62,7 @@ class DiscreteGaussian(Noise):
         """One noisy integer for each entry."""
         width = Fraction(math.isqrt(int(self.variance)) + 1)
         draws = draw_discrete_gaussian, discrete_gaussian_vector
-        return add_noise(exact.open(), self.variance, width, *draws, fill, self.refine)
+        return add_noise(exact.held(), self.variance, width, *draws, fill, self.refine)
 
     @property
     def standard_deviation(self) -> float:

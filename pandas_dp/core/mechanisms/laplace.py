@@ -53,7 +53,7 @@ class DiscreteLaplace(Noise):
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One noisy integer for each entry."""
-        return add_noise(exact.open(), self.scale, self.scale, draw_discrete_laplace, discrete_laplace_vector, fill)
+        return add_noise(exact.held(), self.scale, self.scale, draw_discrete_laplace, discrete_laplace_vector, fill)
 
     def half_width(self, level: float) -> int:
         """Smallest t with P(|Z| > t) <= 1 - level: 2 p^(t+1) / (1 + p) <= 1 - level, p = exp(-1/scale).

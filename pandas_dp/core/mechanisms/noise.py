@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.measurement import Exact, Mechanism, Noisy
+from pandas_dp.core.measurement import Exact, Mechanism, Noisy, added
 from pandas_dp.core.randomness import Bits, Fill, random_bytes
 
 FEWEST_FOR_TABLES = 32
@@ -61,7 +61,7 @@ class Noise(Mechanism):
 
 
 def add_noise(
-    exact: list[int],
+    exact: list[int] | NDArray[Any],
     parameter: Fraction,
     width: Fraction,
     scalar: Callable[..., int],
@@ -73,7 +73,7 @@ def add_noise(
 
     Parameters
     ----------
-    exact : list of int
+    exact : list of int, or array of int64 or of Python ints
     parameter : Fraction
         What both samplers take.
     width : Fraction
@@ -93,12 +93,12 @@ def add_noise(
     if len(exact) < FEWEST_FOR_TABLES or width > WIDEST_FOR_TABLES:
         bits = Bits(fill, size=min(16 * len(exact), 512))  # words fetched at once for all entries
         numerator, denominator = parameter.as_integer_ratio()
-        return [x + _rounded(scalar(numerator, denominator, bits), refine) for x in exact]
+        return [x + _rounded(scalar(numerator, denominator, bits), refine) for x in Exact(exact).open()]
     noisy: Noisy = []
     for at in range(0, len(exact), CHUNK):
         part = exact[at : at + CHUNK]
-        noise = _rounded(vector(parameter, len(part), fill=fill), refine).tolist()
-        noisy += [x + z for x, z in zip(part, noise, strict=True)]
+        noise = _rounded(vector(parameter, len(part), fill=fill), refine)
+        noisy += Exact(added(part, noise.tolist() if isinstance(part, list) else noise)).open()
     return noisy
 
 

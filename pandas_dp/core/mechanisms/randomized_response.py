@@ -63,7 +63,7 @@ class RandomizedResponse:
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One part for each entry, sorted."""
-        out: Noisy = np.sort(self.answers(np.asarray(exact.open()), fill)).tolist()
+        out: Noisy = np.sort(self.answers(np.asarray(exact.held()), fill)).tolist()
         return out
 
     def answers(self, codes: NDArray[np.intp], fill: Fill) -> NDArray[np.int64]:

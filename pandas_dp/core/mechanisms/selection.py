@@ -110,7 +110,7 @@ class PartByPart:
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """Index of the chosen candidate of each part."""
-        scores = np.asarray(exact.open(), dtype=np.int64).reshape(self.parts, -1)
+        scores = np.asarray(exact.held(), dtype=np.int64).reshape(self.parts, -1)
         return [self.choice.draw(Exact(part), fill)[0] for part in scores]
 
 
@@ -122,7 +122,7 @@ def _peel(
     fill: Fill,
     counts: NDArray[np.int64] | None = None,
 ) -> Noisy:
-    scores = np.asarray(exact.open(), dtype=np.int64)
+    scores = np.asarray(exact.held(), dtype=np.int64)
     left, chosen = np.arange(scores.size), []
     for _ in range(picks):
         weights = () if counts is None else (counts[left],)

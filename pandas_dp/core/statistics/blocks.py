@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,10 +74,6 @@ class BlockTotals(AddsUp):
     def adds_up(self, unit: PrivacyUnit) -> bool:
         """Where each row, or unit, is put into a block by itself."""
         return not self.of.equal
-
-    def merge(self, parts: Iterator[Exact]) -> Exact:
-        """See `compute`; Python ints, which have room for all parts."""
-        return Exact(sum(part.open().astype(object) for part in parts))
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Rows, and their sum of offsets, in each block of each group: an array of shape (groups, 2, blocks)."""

@@ -1,4 +1,4 @@
-"""Counts of rows by part, and of the keys that units have: the sensitivity of each."""
+"""Counts of rows by part, of keys of units, of units by their rows, and of distinct values: the sensitivity of each."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class RowCounts(AddsUp):
         return Sensitivity(l1=l1, l2_squared=squared, linf=largest, range=sides * largest)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact counts: a list of one int, or one for each part."""
+        """Exact counts: a list of one int, or int64s, one for each part."""
         unit = self._bounded(unit)
         present = None if self.column is None else view.present(self.column)
         if self.by is not None:
-            return Exact(count_parts(view, unit, self.by, present).tolist())
+            return Exact(count_parts(view, unit, self.by, present))
         if unit.column is None:
             return Exact([view.rows if present is None else int(np.count_nonzero(present))])
         units, count = bounding.owners(view, unit)
@@ -209,8 +209,123 @@ class KeyCounts(ByClass):
         if self.shared:  # exact: floats round roots of integers to 2**40 by less than what tells their floors apart
             of = np.ones(parts.size, dtype=np.int64) if unit.column is None else np.bincount(owner)[owner]
             shares = np.floor(np.sqrt(WHOLE**2 // of)) * (1 if shares is None else shares)
-        counts = np.bincount(parts, shares, minlength=1).astype(
-            np.int64
-        )  # exact below 2**53 rows, of shares 2**33 units
+        # exact below 2**53 rows, of shares 2**33 units
+        counts = np.bincount(parts, shares, minlength=1).astype(np.int64)
         found = np.flatnonzero(counts)  # shape (keys that are there,)
         return Exact((counts[found].tolist(), lambda places: names(found[places])))
+
+
+@dataclass(frozen=True)
+class UnitSizes(AddsUp):
+    """Number of units with at most ``edges[0]`` rows, with more than that and at most ``edges[1]``, ..., with more than all.
+
+    Units without rows do not count, nor do rows without a unit. The edges rise and are public.
+
+    Notes
+    -----
+    A unit counts once, in the part of its number of rows, however many they are: no bound on its rows is needed. Add/remove:
+    one entry moves by 1, those of other units depend on their own rows only. Replace-one: a unit leaves one part and comes
+    into another, so two entries move by 1, in opposite directions (one, where it had no row that counts, or has none then).
+    Both hold for every table, whatever the bounds of the session.
+    """
+
+    edges: tuple[int, ...]
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes."""
+        sides = 1 if unit.add_remove else 2
+        return Sensitivity(l1=sides, l2_squared=sides, linf=1, range=sides, rising=unit.add_remove)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact counts, a list of one int more than edges; without a unit column each row is a unit."""
+        sizes = np.ones(view.rows, dtype=np.intp)
+        if unit.column is not None:
+            units, count = bounding.owners(view, unit)
+            sizes = np.bincount(units[units >= 0], minlength=count)  # shape (units,)
+        parts = np.searchsorted(np.array(self.edges), sizes[sizes > 0], side="left")  # shape (units with rows,)
+        return Exact(np.bincount(parts, minlength=len(self.edges) + 1).tolist())
+
+
+@dataclass(frozen=True)
+class Distinct(AddsUp, ByClass):
+    """Number of distinct values; missing ones are none, and cells that cannot be hashed are none.
+
+    Notes
+    -----
+    For all tables: values are told apart by an equality that sorts cells into classes. A unit with several rows holds a
+    random choice of at most s = min(k, m) distinct values, k its rows and m its parts, drawn for each unit by itself:
+    a set A of size at most s. The answer is the size of the union of all these sets. Add/remove: the union with A is
+    larger by 0 to s. Replace-one:
+    with U the union of the others, |U + A'| - |U + A| lies between -s and s. One row a unit: s = 1. Where the column is the
+    unit's own, a unit holds one value, so s = 1 and nothing is drawn: the number of units. That alone adds up over parts of
+    whole units: any other value may be held in several. Where each row is a unit, one row of a value is as good as all of it.
+    """
+
+    column: str
+
+    def adds_up(self, unit: PrivacyUnit) -> bool:
+        """Where units are counted; see the class notes."""
+        return unit.column == self.column
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes."""
+        most = self._most(unit)
+        return Sensitivity(l1=most, l2_squared=most**2, linf=most)
+
+    def classes(self, view: View) -> tuple[NDArray[np.int64], int]:
+        """Values."""
+        return view.units(self.column)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """The exact number: a list of one int."""
+        codes, count = self.classes(view)
+        if unit.column is None or unit.column == self.column:
+            return Exact([_held(codes[codes >= 0])])
+        units, owners = bounding.owners(view, unit)
+        kept = (codes >= 0) & (units >= 0)
+        pairs = bounding.different(units[kept] * count + codes[kept])  # shape (pairs of a unit and a value,)
+        pairs = pairs[bounding.keep_at_most(pairs // max(count, 1), owners, self._most(unit))]
+        return Exact([_held(pairs % max(count, 1))])
+
+    def _most(self, unit: PrivacyUnit) -> int:
+        return 1 if unit.column in (None, self.column) else min(unit.rows, unit.groups)
+
+
+@dataclass(frozen=True)
+class DistinctBy(AddsUp):
+    """Number of distinct values in each part of a partition.
+
+    Notes
+    -----
+    Rows are sampled as for counts by part, so a unit's rows hold at most v_i distinct values in part i, where v has the
+    bounds that `RowCounts` states for its contribution. The answer of a part is the size of the union of the sets of all units.
+    Add/remove: it grows by 0 to v_i. Replace-one: it changes by d_i with -v_i <= d_i <= v'_i, so |d_i| <= v_i + v'_i,
+    d_i^2 <= v_i^2 + v'_i^2 and no |d_i| exceeds the largest v_i. These are the bounds of counts by part, under both relations.
+    Where the column is the unit's own, all rows of a unit hold one value: v_i is 0 or 1 in every part, and 1 in at most
+    min(k, m) of them, as the k sampled rows lie in at most m parts. So v is bounded as where a unit counts with one row in each
+    of its parts.
+    Numbers of units add up over parts of the table that hold whole units; those of other values do not.
+    """
+
+    column: str
+    by: Partition
+
+    def adds_up(self, unit: PrivacyUnit) -> bool:
+        """Where units are counted."""
+        return unit.column == self.column
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """That of counts by part, of units where the column is theirs; see the class notes."""
+        return RowCounts(self.column, self.by, units=self.adds_up(unit)).sensitivity(unit)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact numbers: int64s, one for each part."""
+        codes, count = view.units(self.column)
+        parts, positions = rows_in_parts(view, unit, self.by, codes >= 0)
+        pairs = bounding.different(parts * count + (codes if positions is None else codes[positions]))
+        return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count))
+
+
+def _held(codes: NDArray[np.int64]) -> int:
+    """How many different codes there are: a view may number values that no row holds."""
+    return int(np.count_nonzero(np.bincount(codes)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition
@@ -41,7 +42,7 @@ class Tree(AddsUp):
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Level by level from the single parts up, each from left to right; the count of all parts last."""
         levels = _levels(view, unit, self.by, self.branching, self.levels)
-        return Exact([x for level in levels for x in level] + [sum(levels[0])] * (not unit.add_remove))
+        return Exact(np.concatenate([*levels, *[levels[0].sum(keepdims=True)] * (not unit.add_remove)]))
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Haar(AddsUp):
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Differences of single parts first, each length from left to right; the count of all parts last."""
         *levels, total = _levels(view, unit, self.by, 2, (self.by.count - 1).bit_length() + 1)
-        return Exact([a - b for level in levels for a, b in zip(level[::2], level[1::2], strict=False)] + total)
+        return Exact(np.concatenate([*(-np.diff(level)[::2] for level in levels), total]))
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,12 @@ class Weighted(AddsUp):
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """One sum for each row of weights; of fewer than 2**46 rows in int64."""
-        return Exact((np.array(self.weights, dtype=np.int64) @ count_parts(view, unit, self.by, None)).tolist())
+        return Exact(np.array(self.weights, dtype=np.int64) @ count_parts(view, unit, self.by, None))
 
 
-def _levels(view: View, unit: PrivacyUnit, by: Partition, branching: int, levels: int) -> list[list[int]]:
+def _levels(view: View, unit: PrivacyUnit, by: Partition, branching: int, levels: int) -> list[NDArray[np.int64]]:
     """Exact counts of runs of b^j parts, for each j < levels; the last run of a length may be shorter."""
     counts = [count_parts(view, unit, by, None)]
     while len(counts) < levels:
         counts.append(np.add.reduceat(counts[-1], np.arange(0, counts[-1].size, branching)))
-    return [level.tolist() for level in counts]
+    return counts

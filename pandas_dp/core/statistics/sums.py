@@ -1,4 +1,7 @@
-"""Sums on the public lattice: totals, and the rotated moments behind means and variances."""
+"""Sums on the public lattice: totals, and the rotated moments behind means and variances.
+
+Centred sums are of positions from the middle of the bounds: under replace-one they move by less than the features of `Moments`.
+"""
 
 from __future__ import annotations
 
@@ -68,16 +71,17 @@ class Total(AddsUp):
         return Sensitivity(l1=l1, l2_squared=l2_squared, linf=linf)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact totals in lattice steps: a list of one Python int, or one for each part."""
+        """Exact totals in lattice steps: a list of one Python int, or an array of one for each part."""
         if unit.column is not None:
             return Exact(self._by_unit(view, unit))
         if self.by is not None:
-            rows, firsts = _sums_in_parts(view, unit, self.by, self, 1)
-            return Exact([s + n * self.lattice.low for s, n in zip(firsts, rows, strict=True)])
+            largest = view.rows * max(abs(self.lattice.low), abs(self.lattice.low + self.lattice.cells))
+            rows, firsts = (_wide(sums, largest) for sums in _sums_in_parts(view, unit, self.by, self, 1))
+            return Exact(firsts + rows * self.lattice.low)
         held, total = offset_sum(self.lattice, view.column(self.column))
         return Exact([total + held * self.lattice.low])
 
-    def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
+    def _by_unit(self, view: View, unit: PrivacyUnit) -> Ints:
         """Totals of each unit in each part that it has rows in, cut, and added up by part."""
         owners, units = bounding.owners(view, unit)
         c, parts = (unit.rows, 1) if self.by is None else (min(unit.rows_per_group, unit.rows), self.by.count)
@@ -100,7 +104,7 @@ class Total(AddsUp):
             held[over] = sign * (size * most // sizes[over])
         total = np.zeros(parts, dtype=held.dtype)
         np.add.at(total, pairs % parts, held)
-        return total.tolist()  # type: ignore[no-any-return]
+        return total
 
 
 @dataclass(frozen=True)
@@ -147,9 +151,10 @@ class Moments(AddsUp):
         return Sensitivity(l1=sides * rows * t, l2_squared=sides * squared * t**2, linf=rows * t)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact feature sums, Python ints: shape (features,), or (parts * features,) part after part."""
+        """Exact feature sums: a list of Python ints, shape (features,), or an array, shape (parts * features,)."""
         if self.by is not None:
-            return Exact(self._by_part(view, unit, self.by))
+            sums = _wide(_sums_in_parts(view, unit, self.by, self, self.degree), view.rows * self.row_total)
+            return Exact(np.stack(self._features(*sums), axis=1).ravel())
         if unit.column is None:
             return Exact(self._features(*offset_sum(self.lattice, view.column(self.column), self.degree)))
         return Exact(self._by_unit(view, unit))
@@ -158,10 +163,6 @@ class Moments(AddsUp):
         """Sums of the features from those of 1, v and q."""
         risen = first * (self.row_total // self.lattice.cells)
         return [risen - second, rows * self.row_total - risen - second, 2 * second][: self.features]
-
-    def _by_part(self, view: View, unit: PrivacyUnit, by: Partition) -> list[int]:
-        sums = _sums_in_parts(view, unit, by, self, self.degree)
-        return [feature for part in zip(*sums, strict=True) for feature in self._features(*part)]
 
     def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
         codes, units = bounding.owners(view, unit)
@@ -210,12 +211,8 @@ def group_sum(values: NDArray[np.int64], codes: NDArray[Any], groups: int, large
 
 def exact_sum(values: Ints, largest: int) -> int:
     """Sum of integers of absolute value at most `largest`, in int64 pieces that cannot wrap, then in Python ints."""
-    if values.dtype == object:
-        return sum(values.tolist())
     block = max(1, ((1 << 62) - 1) // max(largest, 1))
-    if block >= values.size:
-        return int(values.sum())  # int64
-    if block < isqrt(values.size) + 1:
+    if values.dtype == object or block < isqrt(values.size):
         return sum(values.tolist())
     return sum(int(values[at : at + block].sum()) for at in range(0, values.size, block))
 
@@ -225,8 +222,8 @@ def _wide(values: Ints, largest: int) -> Ints:
     return values.astype(object) if largest >= 1 << 62 else values.astype(np.int64, copy=False)
 
 
-def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Moments, degree: int) -> list[list[int]]:
-    """Exact `lattice.power_sums` of each part, after contribution bounding: for each power a list with one entry a part."""
+def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Moments, degree: int) -> Ints:
+    """Exact `lattice.power_sums` of each part, after contribution bounding: shape (degree + 1, parts)."""
     values, present = view.column(of.column)
     if unit.column is None:
         codes, parts = view.coded(by)
@@ -236,7 +233,7 @@ def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Mom
     sums = sums_by_place(of.lattice, (values, present), lambda rows: places(codes[rows]), parts.size, degree)
     totals = np.zeros((by.count + 1, degree + 1), dtype=sums.dtype)  # the last: in no part
     np.add.at(totals, parts, sums.T)
-    return totals[:-1].T.tolist()  # type: ignore[no-any-return]
+    return totals[:-1].T
 
 
 def sums_by_place(lattice: Lattice, raw: Raw, place: Callable[[slice], Ints], size: int, degree: int) -> Ints:
@@ -283,3 +280,50 @@ def _coded_offsets(
     if mask is not None:
         kept &= mask
     return (codes, lattice.offsets(values)) if kept.all() else (codes[kept], lattice.offsets(values[kept]))
+
+
+@dataclass(frozen=True)
+class Centred(AddsUp):
+    """S = F1 - F2 of the features of `Moments`, with what goes with it: for weights (a, b) a S and b N, or a S alone for b = 0.
+
+    N = F1 + F2 counts rows in units of T = `Moments.row_total`, and S adds up the positions y of -1 to 1 between the bounds,
+    times T. Of degree 2 S and Q = F1 + F2 - F3, the sum of T y^2, rounded; weights stand for nothing there.
+
+    Notes
+    -----
+    For all inputs a unit that counts j <= k rows adds s to S and j T to N, |s| <= j T, as its features are non-negative and add
+    up to j T; an absent one, and one of nulls, adds 0. So neighbours, under either relation, differ by s - s' and (j - j') T
+    with |s - s'| <= (j + j') T. Both norms are convex in j and j', hence largest where these are 0 or k: at j = j' = k the
+    change is 2 a k T at most, at j' = 0 its entries are a k T and b k T. So L1 <= max(2 a, a + b) k T and
+    L2^2 <= max(4 a^2, a^2 + b^2) (k T)^2.
+
+    Of degree 2 a unit is a row, with y and y^2: |y - y'| (1 + |y + y'|) is at most 9/4, at y = 1 and y' = -1/2, and
+    (y - y')^2 (1 + (y + y')^2) at most 4, as d^2 (1 + (2 - d)^2) rises in d from 0 to 2; a row that counts nowhere is one with
+    y = 0. F3 is within 1 of T (1 - y^2) / 2, so Q is off by 2 at most: L1 <= 9/4 T + 4, L2 <= 2 T + 4.
+
+    In groups a row that leaves one for another moves both: up to twice as far, which is more than `Moments` do. Refused.
+    """
+
+    moments: Moments
+    weights: tuple[int, int] = (1, 0)
+
+    def __post_init__(self) -> None:
+        """Refuse groups: see the class notes."""
+        if self.moments.by is not None:
+            raise ValueError("in groups one unit moves centred sums twice as far")
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes."""
+        t, (a, b) = unit.rows * self.moments.row_total, self.weights
+        if self.moments.degree == 1:
+            return Sensitivity(max(2 * a, a + b) * t, max(4 * a * a, a * a + b * b) * t * t, max(2 * a, b) * t)
+        if unit.column is not None:
+            raise ValueError("squares of units that are no rows")
+        return Sensitivity(9 * t // 4 + 4, (2 * t + 4) ** 2, 2 * t)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """One or two Python ints."""
+        first, second, *rest = self.moments.compute(view, unit).open()
+        if rest:
+            return Exact([first - second, first + second - rest[0]])
+        return Exact([w * x for w, x in zip(self.weights, (first - second, first + second), strict=True) if w])

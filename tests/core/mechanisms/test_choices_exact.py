@@ -45,7 +45,8 @@ def flip(keep: list[Fraction]) -> list[Fraction]:
 
 
 def softmax(weights: list[Fraction]) -> list[Fraction]:
-    return [w / sum(weights) for w in weights]
+    total = sum(weights)
+    return [w / total for w in weights]
 
 
 def law_of(
@@ -171,7 +172,8 @@ def pairs_of_scores(name: str, unit: PrivacyUnit, k: int, relation: NeighboringR
     def scores(base: tuple, content: tuple) -> tuple[int, ...]:
         rows = [(i, x) for i, x in enumerate(base)] + [(9, x) for x in content]
         units, values = zip(*rows, strict=True) if rows else ((), ())
-        frame = pd.DataFrame({"u": np.array(units, dtype=np.int64), "x": pd.Series(values, dtype="float64")})
+        cells = np.array([np.nan if x is None else x for x in values])
+        frame = pd.DataFrame({"u": np.array(units, dtype=np.int64), "x": cells})
         return tuple(int(s) for s in CHOICES[name][0].compute(PandasView(frame, {}), unit).open())
 
     return {(scores(*one), scores(*two)) for one, two in neighbours(k, relation)}

@@ -92,6 +92,22 @@ def test_every_entry_gets_the_next_draw(entries: int, monkeypatch: pytest.Monkey
         assert [y - x for x, y in zip(exact, drawn, strict=True)] == expected
 
 
+@pytest.mark.parametrize("entries", [1, 31, 32, 200])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_arrays_get_the_noise_of_lists(
+    mechanism: DiscreteLaplace | DiscreteGaussian, entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where entry and noise together leave int64, and of arrays of Python ints."""
+    monkeypatch.setattr(noise, "CHUNK", 64)
+    ends = [2**63 - 1, -(2**63), 2**62 + 5, 0, -7] * entries
+    for held in (np.array(ends[:entries]), np.array(ends[:entries], dtype=object) * 10**9):
+        kept = held.tolist()
+        drawn = mechanism.draw(Exact(held), seeded(7))
+        assert drawn == mechanism.draw(Exact(kept), seeded(7))
+        assert {*map(type, drawn)} == {int}
+        assert held.tolist() == kept
+
+
 def repeats(drawn: list[int]) -> int:
     return len(drawn) - len(set(drawn))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction as F
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -24,17 +25,20 @@ FAR = 40  # values that are looked at on each side
 LEVELS = [(F(3, 4), F(1, 2)), (F(9, 10), F(1, 5)), (F(2, 3), F(3, 5))]
 
 
+@cache
 def laplace(p: F, z: int) -> F:
     """P(Z = z) of discrete Laplace noise with p = exp(-1/scale)."""
     return (1 - p) / (1 + p) * p ** abs(z)
 
 
+@cache
 def between(p1: F, p2: F, w: int) -> F:
     """P(W = w) of what a draw at p2 lacks to one at p1."""
     none = p2 / p1 * ((1 - p1) / (1 - p2)) ** 2
     return (1 - none) * laplace(p1, w) + (none if w == 0 else 0)
 
 
+@cache
 def kernel(p1: F, p2: F, k: int, z: int) -> F:
     """P(Z2 = k | Z1 = z), as the docstring says it."""
     k, z = (k, z) if z >= 0 else (-k, -z)

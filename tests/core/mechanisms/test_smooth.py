@@ -44,6 +44,7 @@ def worst_loss(law: str, alpha: float, beta: float, gamma: float = 4) -> float:
     return worst
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("epsilon", [*EPSILONS, 50])
 @pytest.mark.parametrize("law", PURE)
 def test_pure_losses(law, epsilon):

@@ -12,10 +12,9 @@ import pytest
 
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.statistics import centre as module
+from pandas_dp.core.statistics import smooth as module
 from pandas_dp.core.statistics.blocks import BlockResults
-from pandas_dp.core.statistics.centre import CentreOfAttention, centre
-from pandas_dp.core.statistics.smooth import FLOOR, GAP, LOG_BITS
+from pandas_dp.core.statistics.smooth import FLOOR, GAP, LOG_BITS, CentreOfAttention, centre
 
 UNIT = 1 << LOG_BITS
 BETAS = [F(1, 10), F(1), F(50)]

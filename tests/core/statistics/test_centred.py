@@ -12,8 +12,7 @@ from support.views import table
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.centred import Centred
-from pandas_dp.core.statistics.sums import Moments
+from pandas_dp.core.statistics.sums import Centred, Moments
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 ROW = PrivacyUnit(relation=REPLACE)

@@ -12,7 +12,7 @@ from support.views import ArrayView
 
 from pandas_dp.core import bounding
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.counts import Distinct
 
 CELLS = st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=8)
 

@@ -21,6 +21,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import blocks as blocks_module
+from pandas_dp.core.statistics import distinct
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
 from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
@@ -225,3 +226,17 @@ def test_clipping_the_halves_of_a_mean_apart_would_break_the_bound():
     offsets = np.array([0, 0, 10, 10])
     clipped_apart = [min(offsets.sum(), 20), min((10 - offsets).sum(), 20)]
     assert sum(clipped_apart) == 40
+
+
+@pytest.mark.parametrize(
+    ("relation", "sides"), [(NeighboringRelation.ADD_REMOVE, 1), (NeighboringRelation.REPLACE_ONE, 2)]
+)
+def test_a_unit_counts_once_in_each_of_its_parts_where_units_are_counted(relation, sides):
+    """So the noise of units by group follows from the groups of a unit, not from its rows: half to a tenth of what it was."""
+    by = Keys("g", ("a", "b", "c"))
+    unit = PrivacyUnit("u", rows=10, groups=2, rows_per_group=10, relation=relation)
+    own, other = (distinct.DistinctBy(column, by).sensitivity(unit) for column in ("u", "x"))
+    assert (own.l1, own.l2_squared, own.linf) == (2 * sides, 2 * sides, 1)
+    assert (other.l1, other.linf) == (10 * sides, 10)
+    one = PrivacyUnit("u", rows=1, groups=1, rows_per_group=1, relation=relation)
+    assert distinct.DistinctBy("u", by).sensitivity(one).l1 == sides

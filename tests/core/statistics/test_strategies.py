@@ -64,6 +64,7 @@ def contributions(parts: int, unit: PrivacyUnit) -> np.ndarray:
     return every[(every.sum(axis=1) <= k) & (np.count_nonzero(every, axis=1) <= m)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("parts", [1, 2, 3, 4, 5])

@@ -15,10 +15,9 @@ from support.views import table
 
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics import trimmed as module
+from pandas_dp.core.statistics import smooth as module
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts, Points
-from pandas_dp.core.statistics.smooth import LOG_BITS, log_bound
-from pandas_dp.core.statistics.trimmed import LEAST, TrimmedMean, inverse_size, trimmed
+from pandas_dp.core.statistics.smooth import LEAST, LOG_BITS, TrimmedMean, inverse_size, log_bound, trimmed
 
 UNIT = 1 << LOG_BITS
 TRIMS = [F(1, 20), F(1, 5), F(1, 3), F(9, 20)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.views import table
 
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.units import UnitSizes
+from pandas_dp.core.statistics.counts import UnitSizes
 
 ADD, REPLACE = NeighboringRelation
 SIZES = st.lists(st.integers(0, 12), max_size=6)

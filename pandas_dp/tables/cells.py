@@ -1,4 +1,4 @@
-"""Structures and lists of Arrow in the type that is declared, field by field and entry by entry.
+"""Cells in the type that is declared: moments and spans as whole ticks of a unit, structures and lists of Arrow part by part.
 
 Arrow takes the type of a part of a table from its cells. For all columns: whether a field or an entry is there follows from its
 own row alone.
@@ -6,6 +6,9 @@ own row alone.
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +16,48 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from pandas_dp.engines.encode import NANOSECONDS
+from pandas_dp.facts.kinds import DATE
+from pandas_dp.steps.odd_cells import bare
+
+MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+# as pandas writes it, and Dask makes text of it
+SPAN = re.compile(r"-?\d+ days( [+-]?\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?", re.ASCII)
+MOMENTS = (dt.date, np.datetime64)  # a timestamp is a date, too
+SPANS = (dt.timedelta, np.timedelta64)
+
+
+def moment_of(cell: Any, unit: str) -> int:
+    """Ticks of a moment, one without a time zone being that of UTC; `MISSING` for whatever is none."""
+    cell = bare(cell)
+    if type(cell) is str:
+        cell = cell.strip()
+        if not DATE.fullmatch(cell):
+            return MISSING
+    elif not issubclass(type(cell), MOMENTS):
+        return MISSING
+    with contextlib.suppress(Exception, SystemExit):  # out of range, or a time zone of the user's own
+        moment = pd.Timestamp(cell)
+        return _ticks(moment if moment.tz is None else moment.tz_convert("UTC").tz_localize(None), unit)
+    return MISSING
+
+
+def span_of(cell: Any, unit: str) -> int:
+    """Ticks of a span; `MISSING` for whatever is none."""
+    with contextlib.suppress(Exception):  # out of range
+        cell = bare(cell)
+        written = type(cell) is str and SPAN.fullmatch(cell.strip())
+        return _ticks(pd.Timedelta(cell), unit) if written or issubclass(type(cell), SPANS) else MISSING
+    return MISSING
+
+
+def _ticks(moment: Any, unit: str) -> int:
+    if moment is pd.NaT:
+        return MISSING
+    ticks = int(moment.asm8.view("i8")) * NANOSECONDS[moment.unit] // NANOSECONDS[unit]
+    return ticks if abs(ticks) <= LARGEST else MISSING
+
 
 Conform = Callable[["pd.Series[Any]", Any], "pd.Series[Any]"]
 
@@ -40,7 +85,7 @@ def by_parts(column: pd.Series[Any], dtype: Any, conform: Conform) -> pd.Series[
 
     array: Any = column.array
     cells = pa.chunked_array(array.__arrow_array__()).combine_chunks()
-    if _is_list(held) and _is_list(own):
+    if is_list(held) and is_list(own):
         sizes = pc.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
         ends = pa.array(np.append(0, np.cumsum(sizes)), pa.int64())
         entries = part(pc.list_flatten(cells), held.value_type)
@@ -57,5 +102,6 @@ def by_parts(column: pd.Series[Any], dtype: Any, conform: Conform) -> pd.Series[
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([made])))
 
 
-def _is_list(held: pa.DataType) -> bool:
+def is_list(held: pa.DataType) -> bool:
+    """Whether a type is that of lists, in a layout that has kernels."""
     return bool(pa.types.is_list(held) or pa.types.is_large_list(held))

@@ -1,0 +1,172 @@
+"""Arguments that do not fit a call: misspelt, missing or in the wrong place; and the line to type instead."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from pandas_dp.errors import closest, did_you_mean
+from pandas_dp.facts.advice import examples
+from pandas_dp.facts.call import Call, meant_for, safe
+from pandas_dp.facts.public_only import EXAMPLES, PERIODS
+from pandas_dp.facts.written import as_written, pivoted, rewritten
+
+_OTHER_NAMES = {
+    "epsilon": "eps budget total privacy_budget",
+    "neighbors": "neighbours neighbor neighbour relation",
+    "bounds": "range limits clip clipping lower upper min_value max_value",
+    "bins": "edges buckets",
+    "keys": "categories values labels groups",
+    "unit": "user user_id id privacy_unit unit_column privacy_id person",
+    "k": "n n_clusters clusters",
+    "blocks": "n_blocks partitions",
+    "within": "error accuracy",
+    "confidence": "level alpha",
+}
+OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
+_OF_PANDAS = {  # options that answer another question here, or that nothing needs
+    "dropna": "missing values are not counted; null=True counts them as a key of their own",
+    "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
+    "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
+    "ascending": "the answer is sorted afterwards, for free: .sort_values()",
+    "freq": "months are public bins of groupby()",
+    "unit max_rows neighbors": "the budget has it, df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)",
+    "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
+}
+OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
+MEANING = {
+    "sensitivity": ", the most that one unit, such as a person with all rows, can move what the function returns for any rows"
+}
+PARTS = ("keys", "bins")  # of which the columns say how they are typed
+
+
+def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
+    """Say what is wrong with arguments that do not fit, and what to type: of a function, the line that is its example."""
+    signature = inspect.signature(method)
+    asked: Any = args[0] if args else None
+    known, name, before = list(signature.parameters.values()), method.__name__, ""
+    if known and known[0].name == "self":
+        name = {"__call__": "df.dp", "__init__": type(asked).__name__}.get(name, name)
+        before, known, args = getattr(asked, "_before", ""), known[1:], args[1:]
+    names = [parameter.name for parameter in known]
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known)
+    placed = [parameter.name for parameter in known if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    free = [
+        parameter for parameter in known if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in given
+    ]
+
+    def line(needs: dict[str, str], renamed: dict[str | int, str]) -> str:
+        written = None if example else as_written(method.__name__, args, given)
+        typed = written and rewritten(written, tuple(names), given, needs, renamed)
+        kept = {renamed.get(name, name): value for name, value in given.items()}
+        named = [(renamed[i], value) for i, value in enumerate(args) if renamed.get(i)]
+        moved = {name: value if [*renamed.values()].count(name) == 1 else args[-2:] for name, value in named}
+        left = tuple(value for i, value in enumerate(args[: len(placed)]) if i not in renamed)
+        return example or typed or before + Call(name, left, kept | moved).needing(names, needs)
+
+    def lacks(values: dict[str, Any]) -> dict[str, str]:
+        return asked._lacks(names, values) if hasattr(asked, "_lacks") and not example else {}
+
+    unknown = [] if open_ended else [other for other in given if other not in names]
+    if name == "crosstab" and "values" in unknown:
+        return f"crosstab() counts rows; a column by two others is {_pivot_table(asked, before, args, given)}"
+    if unknown:
+        right = OTHER_NAMES.get(unknown[0], unknown[0])
+        if right in names:
+            others = [other for other in unknown if OTHER_NAMES.get(other) == right]
+            typed = line(dict.fromkeys(others, "") | {right: EXAMPLES.get(right, "...")}, {})
+            return f"{name}() takes {right}=, not {unknown[0]}=: {typed}"
+        free_names = [other for other in names if other not in given]
+        told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], free_names)
+        instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
+        if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
+            instead = {"bounds": "(lower, upper)"}
+        typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
+        typed = "" if example or told.startswith("the new total") else typed
+        return f"{name}() takes {told}{f': {typed}' if typed else ''}"
+    if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
+        pairs = f"{{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
+        needed = (
+            {"bounds": pairs} if "bounds" in names and "bounds" not in given else lacks({placed[0]: [*args]} | given)
+        )
+        needed = {placed[0]: f"[{', '.join(map(safe, args))}]"} | needed
+        return f"{name}() takes columns as one list: {line(needed, dict.fromkeys(range(len(args)), ''))}"
+    moved: dict[str | int, str] = {}
+    of_levels = (
+        placed[-1:] == ["q"] and len(args) == len(placed) + 1 and type(args[-1]) in (int, float) and args[-1] > 1
+    )
+    ends = (
+        args[-2:]
+        if (len(args) in (2, len(placed) + 2) or of_levels) and any(one.name == "bounds" for one in free)
+        else ()
+    )
+    if [*map(type, ends)] in ([int, int], [int, float], [float, int], [float, float]):
+        moved = dict.fromkeys(range(len(args) - 2, len(args)), "bounds")
+        first = len(args) == 2 and known[0].default is known[0].empty
+        needed = examples(asked, names[0], dict(zip(names, known, strict=True)), {}) if first else {}
+        return f"{name}() takes bounds by name, as a pair: {line(needed, moved)}"
+    if len(placed) < len(args) <= len(placed) + len(free):
+        for i, value in enumerate(args[len(placed) :], len(placed)):
+            meant = meant_for(value, free)
+            if meant is None and free:  # a number of bins; a line that is the example serves any
+                bins = next((other for other in free if other.name == "bins" and type(value) is int), None)
+                meant = bins or (free[0] if example else None)
+            free = [other for other in free if other is not meant]
+            moved[i] = "" if meant is None else meant.name
+        named = next(filter(None, moved.values()), "")
+        values = dict(zip(names, args[: len(placed)], strict=False)) | given
+        lacking = lacks(values | {moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
+        return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {line(lacking, moved)}"
+    missing = [
+        parameter.name
+        for parameter in known[len(args) :]
+        if parameter.default is parameter.empty
+        and parameter.name not in given
+        and parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    if missing:
+        values = dict(zip(names, args, strict=False)) | given
+        if name == "extend" and not values:
+            return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
+        more: dict[str, str] = {}
+        for argument in missing:
+            if argument not in more:
+                more |= examples(asked, argument, dict(zip(names, known, strict=True)), values | more)
+        told = " and ".join(filter(None, [", ".join(missing[:-1]), f"{missing[-1]}{MEANING.get(missing[-1], '')}"]))
+        more |= lacks(values | {argument: typed for argument, typed in more.items() if argument not in PARTS})
+        return f"{name}() needs {told}: {line(more, {})}"
+    plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
+    shown = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
+    return f"{name}() was given arguments that do not fit: {shown}"
+
+
+def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
+    """The table of a column by two others, with the arguments of one that counts rows, and what it lacks."""
+    names = ("values", "index", "columns")
+    rest = {name: value for name, value in given.items() if name != "values"}
+    typed_names = dict(zip(names[1:], args, strict=False)) | given
+    lacks = asked._lacks((*names, "keys", "bins", "bounds"), typed_names) if hasattr(asked, "_lacks") else {}
+    written = as_written("crosstab", args, given)
+    typed = written and rewritten(pivoted(written), names, rest, lacks)
+    return typed or before + Call("pivot_table", (given["values"], *args), rest).needing(names, lacks)
+
+
+def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:
+    """What a call takes instead of an argument that it does not know."""
+    right = OTHER_NAMES.get(unknown, unknown)
+    if name == "compose" and unknown == "rho":
+        return "no rho=, which is Gaussian noise among the losses: compose([pandas_dp.accounting.Gaussian(0.1)], delta=1e-6)"
+    if name == "extend" and closest(unknown, names, 0.7) != "reason":
+        term = "delta" if right.startswith("delta") else "epsilon"
+        return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"
+    if unknown in ("fresh", "max_groups"):
+        typed = f"{unknown}={True if unknown == 'fresh' else 4}"
+        return f"no {unknown}=: it goes beside the price: df.dp(epsilon=1, {typed}).{name}(...)"
+    if right == "epsilon" and not example:
+        return f"no {unknown}=: the price comes first, df.dp(epsilon=0.5).{name}(...)"
+    if unknown in OF_PANDAS:
+        return f"no {unknown}=: {OF_PANDAS[unknown]}"
+    close = did_you_mean(unknown, names)
+    takes = f"; it takes {', '.join(f'{other}=' for other in names)}" if names and not close else ""
+    return f"no {unknown}={close}{takes}{f': {example}' if example else ''}"

@@ -1,0 +1,285 @@
+"""A newcomer types plain pandas on a small table and follows what each refusal advises: one refusal, or two, and an answer."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import fresh
+
+import pandas_dp
+from pandas_dp import PandasDPError
+
+ROWS = np.arange(4000)
+UNIT = {"unit": "patient_id", "max_rows": 10}
+# what people know of their table, which no advice can
+KNOWN = {
+    "'day': (lower, upper)": "'day': ('2024-01-01', '2025-01-01')",
+    "(lower, upper)": "(0, 500)",
+    "keys=[...]": "keys=['A', 'B']",
+    "largest_change": "10",
+}
+MONTHS = "pd.period_range('2024-01', '2024-12', freq='M')"
+PRICE = "df.dp(epsilon=1)"
+WARDS = f"{PRICE}.groupby('ward', keys=['A', 'B'])"
+TO_FIND_KEYS = ", or discover keys, which needs a delta"
+numbered = itertools.count()
+
+
+def visits() -> pd.DataFrame:
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(ROWS % 360, unit="D")
+    ward, cost = np.array(["A", "B"])[ROWS % 2], ROWS * 37 % 500 / 1.0
+    return pd.DataFrame({"patient_id": ROWS % 800, "ward": ward, "age": ROWS % 60 + 20, "cost": cost, "day": day})
+
+
+class Notebook:
+    """Where lines are typed, and their code can be read."""
+
+    def __init__(self, df: pd.DataFrame | None = None, **terms: object) -> None:
+        table = visits() if df is None else df
+        table.dp.protect(epsilon=1000, name=fresh(), **terms)
+        self.names = {"df": table, "visits": table, "pd": pd, "pandas_dp": pandas_dp}
+
+    def run(self, line: str) -> str | None:
+        """What a line is refused with, or nothing."""
+        name = f"<newcomer {next(numbered)}>"
+        linecache.cache[name] = (len(line), None, [line], name)
+        try:
+            exec(compile(line, name, "exec"), self.names)
+        except (PandasDPError, AttributeError) as error:
+            return str(error)
+        return None
+
+    def followed(self, line: str) -> list[str]:
+        """Lines that are typed until one is answered, four at most: the wish, and what is advised, a step before its wish."""
+        typed = [line]
+        while len(typed) < 4 and (refusal := self.run(typed[-1])) is not None:
+            advice = advised(refusal, typed[-1])
+            assert advice is not None, refusal
+            typed.append(f"{advice}; {line}" if advice.startswith(("df = ", "visits = ")) else advice)
+        return typed
+
+
+def advised(refusal: str, line: str) -> str | None:
+    """The first line of a refusal that is another one than that which was typed, with what people know put in."""
+    for general, own in KNOWN.items():
+        refusal = refusal.replace(general, own)
+    for found in re.finditer(r"\b(df|visits)( = \1)?\.dp|\bpandas_dp\.", refusal):
+        for end in range(len(refusal), found.end(), -1):
+            text = refusal[found.start() : end]
+            try:
+                statement, *more = ast.parse(text).body
+            except SyntaxError:
+                continue
+            value = None if more else getattr(statement, "value", None)
+            if (
+                isinstance(value, ast.Call)
+                and text[-1] not in " ;"
+                and ast.unparse(statement) != ast.unparse(ast.parse(line))
+            ):
+                return text
+    return None
+
+
+ONE = {  # refusal, and what is typed then
+    # the tables of two columns, of which all is named that is missing
+    f"{PRICE}.pivot_table()": "values='age', index='ward', columns='day', keys={'ward': ['A', 'B']}, bins={'day': pd.",
+    f"{PRICE}.pivot_table('cost', index='ward')": "'cost', index='ward', columns='day', keys={'ward': ['A', 'B']}, bins={'day'",
+    f"{PRICE}.pivot_table('cost', 'ward', 'day', bounds=(0, 90))": "bounds=(0, 90), keys={'ward': ['A', 'B']}, bins={'day': ",
+    f"{PRICE}.pivot_table('cost', ['ward'], ['age'])": "'cost', 'ward', 'age', keys={'ward': ['A', 'B']}, bins={'age': ",
+    f"{PRICE}.pivot_table(['cost'], 'ward', 'age')": "pivot_table('cost', 'ward', 'age', keys=",
+    f"{PRICE}.crosstab()": "crosstab(index='ward', columns='day', keys={'ward': ['A', 'B']}, bins={'day': pd.",
+    f"{PRICE}.crosstab('ward', 'age', values='cost')": "pivot_table('cost', 'ward', 'age', keys={'ward': ['A', 'B']}, bins=",
+    f"{PRICE}.crosstab(df['ward'], df['age'])": "crosstab('ward', 'age', keys={'ward': ['A', 'B']}, bins={'age': ",
+    # a number of bins, or bounds without one
+    f"{PRICE}.histogram('age', bounds=(0, 90))": "histogram('age', bounds=(0, 90), bins=10)",
+    f"{PRICE}.histogram('age', range=(0, 90))": "histogram('age', range=(0, 90), bins=10)",
+    f"{PRICE}.histogram('age', bins=[0, 50, 90], bounds=(0, 90))": "histogram('age', bins=[0, 50, 90])",
+    f"{PRICE}.histogram('age', keys=[30, 40], bounds=(0, 90))": "histogram('age', keys=[30, 40])",
+    f"{PRICE}.histogram('day', bounds=('2024-01-01', '2025-01-01'))": "bounds=('2024-01-01', '2025-01-01'), bins=10)",
+    f"{PRICE}.ecdf('age', bounds=(0, 90))": "ecdf('age', bounds=(0, 90), bins=10)",
+    f"{PRICE}.histogram('ward', bins=10)": "histogram('ward', keys=['A', 'B'])",
+    f"{PRICE}.histogram('ward', bins=10, bounds=(0, 90))": "histogram('ward', keys=['A', 'B'])",
+    f"{PRICE}.histogram('ward', bounds=(0, 90))": "histogram('ward', keys=['A', 'B'])",
+    f"{PRICE}['ward'].histogram(bins=10)": "['ward'].histogram(keys=['A', 'B'])",
+    f"{PRICE}['ward'].ecdf(bins=10)": "['ward'].histogram(keys=['A', 'B'])",
+    f"{PRICE}.groupby('ward', bins=10).size()": "groupby('ward', keys=['A', 'B']).size()",
+    # periods
+    f"{PRICE}.groupby('day', keys={MONTHS}).size()": f"groupby('day', bins={MONTHS}).size()",
+    f"{PRICE}.histogram('day', keys={MONTHS})": f"groupby('day', bins={MONTHS}).size()",
+    f"{PRICE}.histogram('day', bins={MONTHS})": f"groupby('day', bins={MONTHS}).size()",
+    f"{PRICE}['day'].value_counts(keys={MONTHS}, sort=False)": f".dp(epsilon=1).groupby('day', bins={MONTHS}).size()",
+    f"{PRICE}.crosstab('day', 'ward', keys={{'day': {MONTHS}, 'ward': ['A']}})": (
+        "crosstab('day', 'ward', keys={'ward': ['A']}, bins={'day': pd.period_range('2024-01', periods=12, freq='M')})"
+    ),
+    f"{PRICE}.groupby(pd.Grouper(key='day', freq='MS')).size()": "groupby('day', bins=pd.period_range(",
+    # what was typed stays
+    f"{PRICE}.cov(bounds={{'age': (0, 90), 'cost': (0, 9)}})": "cov(bounds={'age': (0, 90), 'cost': (0, 9)}, columns=['age', ",
+    f"{PRICE}.cov(bounds={{'cost': (0, 9)}})": "cov(bounds={'cost': (0, 9), 'age': (0, 500)}, columns=['cost', 'age'])",
+    f"{PRICE}.corr(['age', 'cost'], bounds=(0, 90))": "corr(['age', 'cost'], bounds={'age': (0, 90), 'cost': (0, 90)})",
+    f"{PRICE}.agg(bounds={{'cost': (0, 9)}})": "agg(bounds={'cost': (0, 9)}, func={'cost': ['mean', 'std']})",
+    f"{PRICE}.mean(['cost'], bounds=(0, 9))": "mean('cost', bounds=(0, 9))",
+    f"{PRICE}.quantile('age', [25, 75], bounds=(0, 90))": "quantile('age', [0.25, 0.75], bounds=(0, 90))",
+    f"{PRICE}.quantile('age', (0, 90))": "quantile('age', bounds=(0, 90))",
+    f"{PRICE}.quantile('age', 0, 90)": "quantile('age', bounds=(0, 90))",
+    f"{PRICE}.mean((0, 90))": "mean('age', bounds=(0, 90))",
+    f"{WARDS}['age'].mean((0, 90))": "['age'].mean(bounds=(0, 90))",
+    # groups, whose line goes on as it was typed
+    f"{PRICE}.groupby('ward')['cost'].mean()": f"{WARDS}['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}.groupby('ward').cost.quantile(0.9)": f"{WARDS}['cost'].quantile(0.9, bounds=(0, 500))",
+    f"{PRICE}.groupby('ward')[['cost', 'age']].mean()": "[['cost', 'age']].mean(bounds={'cost': (0, 500), 'age': (0, 500)})",
+    f"{PRICE}.groupby('ward').mean('cost').round()": f"{WARDS}.mean('cost', bounds=(0, 500)).round()",
+    f"{PRICE}.groupby('ward').agg({{'cost': 'mean', 'age': ['count']}})": (
+        f"{WARDS}.agg({{'cost': 'mean', 'age': ['count']}}, bounds={{'cost': (0, 500)}})"
+    ),
+    f"{PRICE}.groupby('ward').agg(typical=('cost', 'median'))": (
+        f"{WARDS}.agg(typical=('cost', 'median'), bounds={{'cost': (0, 500)}})"
+    ),
+    f"{PRICE}.groupby('ward', 'age').size()": "groupby(['ward', 'age'], keys={'ward': ['A', 'B']}, bins={'age': ",
+    f"{WARDS}.corr()": """.query("ward == 'A'").corr(['age', 'cost'], bounds={'age': (0, 500), 'cost': (0, 500)})""",
+    f"{WARDS}[['cost', 'age']].cov()": """.query("ward == 'A'").cov(['cost', 'age'], bounds=""",
+    f"{WARDS}.mean()": f"{WARDS}.mean(column='age', bounds=(0, 500))",
+    # columns of other kinds
+    f"{PRICE}.linear_regression('cost', 'ward')": "'cost', 'ward', keys={'ward': ['A', 'B']}, bounds={'cost': (0, 500)})",
+    f"{PRICE}[['age', 'cost']].corr()": "[['age', 'cost']].corr(bounds={'age': (0, 500), 'cost': (0, 500)})",
+    f"{PRICE}.corr('age', 'cost')": "corr(['age', 'cost'], bounds={'age': (0, 500), 'cost': (0, 500)})",
+    # functions
+    f"{PRICE}.release()": "release(function=lambda d: len(d), sensitivity=10)",
+    f"{PRICE}.release(lambda d: d['cost'].mean())": "release(lambda d: d['cost'].mean(), sensitivity=10)",
+    f"{PRICE}.randomized_response('ward', keys=['A', 'B'])": "value_counts('ward', keys=['A', 'B'])",
+}
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("wish", ONE)
+def test_one_refusal_and_then_an_answer(wish):
+    typed = Notebook(**UNIT).followed(wish)
+    assert len(typed) == 2, typed
+    assert ONE[wish] in typed[1]
+
+
+def test_a_sensitivity_is_never_given_a_number():
+    """That of a mean was promised to be 1, and nothing checks what is promised."""
+    book = Notebook(**UNIT)
+    for wish in ("release(len)", "release('mean', sensitivity=1)", "release(len, sensitivity=-1)", "release()"):
+        refusal = book.run(f"{PRICE}.{wish}")
+        assert refusal.endswith(", sensitivity=largest_change)")
+    assert "the most that one unit, such as a person with all rows, can move" in refusal
+    refusal = book.run(f"{PRICE}.select([1, 2], score=lambda d, c: d['age'].mean())")
+    assert refusal.endswith("needs its sensitivity: df.dp(epsilon=1).select([1, 2], score=lambda d, c: d['age'].mean(), "
+                            "sensitivity=largest_change)")  # fmt: skip
+
+
+def test_tables_of_people_are_never_reconciled_by_protecting_rows():
+    """The line left ``unit=`` out: one person of ten rows is hidden ten times less."""
+    book = Notebook(**UNIT)
+    book.run(f"a, b = {PRICE}.count(), {PRICE}.value_counts('ward', keys=['A', 'B'])")
+    book.run(f"c = {PRICE}.groupby('day', bins={MONTHS}).size()")
+    for answers, line in (
+        ("[a, a]", "df.dp(epsilon=0.5).count()"),
+        ("[a, b]", "df.dp(epsilon=0.5).groupby('ward', keys=['A', 'B']).size()"),
+        (
+            "[a, b, c]",
+            "df.dp(epsilon=0.5).groupby(['ward', 'day'], keys={'ward': ['A', 'B']}, bins={'day': pd.period_range(",
+        ),
+    ):
+        refusal = book.run(f"pandas_dp.reconcile({answers})")
+        assert line in refusal
+        assert "protect(" not in refusal
+        assert book.run(advised(refusal, "")) is None
+
+
+@pytest.mark.parametrize("terms", [UNIT, {}, UNIT | {"neighbors": "replace_one"}, {"neighbors": "replace_one"}])
+def test_an_answer_for_each_row_is_not_had_by_protecting_less(terms):
+    """What it advised was refused for every frame that had a budget, and left the unit out."""
+    book = Notebook(**terms)
+    typed = book.followed(f"{PRICE}.randomized_response('ward', keys=['A', 'B'], alpha=0.3)")
+    assert typed[1:] == [f"{PRICE}.value_counts('ward', keys=['A', 'B'])"]
+
+
+def of_texts() -> pd.DataFrame:
+    return visits().assign(day=lambda d: d["day"].dt.strftime("%Y-%m-%d"))
+
+
+DATES = [
+    f"visits.dp(epsilon=1).groupby('day', bins={MONTHS}).size()",
+    f"visits.dp(epsilon=1).groupby('day', keys={MONTHS}).size()",
+    "visits.dp(epsilon=1).histogram('day', bins=10, bounds=('2024-01-01', '2025-01-01'))",
+    "visits.dp(epsilon=1).mean('day', bounds=('2024-01-01', '2025-01-01'))",
+]
+
+
+@pytest.mark.parametrize("wish", DATES)
+def test_dates_in_texts_are_converted_by_the_line_that_is_told(wish):
+    """The line is about the frame that was typed; periods were keys of texts, and counted nothing."""
+    _, first, *more = Notebook(of_texts(), **UNIT).followed(wish)
+    assert first == f"""visits = visits.dp.assign(day=lambda d: d['day'].str.to_datetime("%Y-%m-%d")); {wish}"""
+    assert more == ([wish.replace("keys", "bins")] if "keys" in wish else [])
+
+
+def test_days_of_a_regression_are_counted_first():
+    wish = f"{PRICE}.linear_regression('cost', 'day', bounds={{'cost': (0, 500), 'day': (8000, 9999)}})"
+    days = "df = df.dp.assign(day=lambda d: (d['day'] - pd.Timestamp('2000-01-01')).dt.days)"
+    assert Notebook(**UNIT).followed(wish)[1:] == [f"{days}; {wish}"]
+    zoned = visits().assign(day=lambda d: d["day"].dt.tz_localize("Europe/Berlin"))
+    assert "pd.Timestamp('2000-01-01', tz='UTC')" in Notebook(zoned, **UNIT).followed(wish)[1]
+
+
+def test_a_schema_takes_no_bins_whatever_they_are_of():
+    for bins, line in (
+        (pd.period_range("2024-01", "2024-12", freq="M"), "groupby('day', bins=pd.period_range("),
+        (pd.date_range("2024-01-01", "2025-01-01", freq="MS"), "groupby('day', bins=pd.period_range("),
+        ([0, 10], "histogram('day', bins=range(0, 101, 10))"),
+    ):
+        with pytest.raises(PandasDPError, match=re.escape(f"bins go into the question: df.dp(epsilon=0.5).{line}")):
+            visits().dp.protect(epsilon=3, **UNIT, name=fresh(), schema={"day": {"bins": bins}})
+
+
+def test_found_keys_are_told_where_they_answer_the_question():
+    book = Notebook(**UNIT)
+    for question, told in (
+        ("['cost'].mean()", True),
+        (".size()", True),
+        ("['cost'].median()", False),
+        (".agg({})", False),
+    ):
+        assert (TO_FIND_KEYS in book.run(f"{PRICE}.groupby('ward'){question}")) is told
+
+
+HABITS = {  # which have no line to type in the place of all
+    f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
+    f"{WARDS}.size().plt()": "did you mean 'plot'",
+    f"{PRICE}.count().plots()": "did you mean 'plot'",
+    f"{PRICE}.mean('age', bounds=(0, 90)).result": "did you mean 'value'",
+    f"{PRICE}.resample('MS', on='day')": r"months are public bins: \.groupby\('day', bins=pd\.period_range\(",
+    f"{PRICE}['cost'].clip(0, 9)": r"bounds clip the values of a question: \.mean\(bounds=",
+    f"{PRICE}['cost'].corr(df['age'])": r"of two columns: df\.dp\(epsilon=1\)\.corr\(\['age', 'cost'\], bounds=",
+    "pandas_dp.plan([pandas_dp.query(within=20).count()], frame=df).run": r"a plan has no 'run': plan\(df\) asks",
+    "pandas_dp.plan([], unit='patient_id')": r"the budget has it, df\.dp\.protect\(epsilon=3, unit=",
+    "pandas_dp.query(epsilon=1).count().run": r"query\(df\) asks it",
+    "pandas_dp.accounting.compose(rho=0.1)": r"compose\(\[pandas_dp\.accounting\.Gaussian\(0\.1\)\], delta=1e-6\)",
+    "pandas_dp.compose": "it is pandas_dp.accounting.compose",
+    "pandas_dp.reed_csv": "did you mean 'read_csv'",
+    f"{PRICE}.assign(month=df['day'].dt.month)": r"in a function: lambda d: d\['age'\]",
+}
+
+
+@pytest.mark.parametrize("typed", HABITS)
+def test_habits_of_pandas_are_told_what_they_are_here(typed):
+    assert re.search(HABITS[typed], Notebook(**UNIT).run(typed))
+
+
+@pytest.mark.parametrize(("end", "right"), [("csv", "parquet"), ("parquet", "csv"), ("feather", "parquet")])
+def test_a_file_of_another_kind_is_read_by_the_line_that_is_told(end, right, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    getattr(visits(), f"to_{right}")(f"v.{right}")
+    with pytest.raises(PandasDPError) as caught:
+        getattr(pandas_dp, f"read_{end}")(f"v.{right}")
+    line = f"pandas_dp.read_{right}('v.{right}')"
+    assert str(caught.value) == f"path: 'v.{right}' is no file of read_{end}(): {line}"
+    assert len(eval(line)) == len(ROWS)
