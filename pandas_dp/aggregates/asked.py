@@ -29,7 +29,7 @@ class AskedQuery:
     own : int
         How many of the steps, the last ones, follow from the call, which says them.
     refines : tuple of int
-        Entries of the ledger that paid for worse draws of this answer, whose noise is its own and more.
+        Entries of the ledger that paid for worse draws of this answer, whose noise is its own and more, or of one it averages.
     averages : tuple of (int, Price)
         Entries that paid for other draws of this question, of which with its own the answer is the mean, and their prices.
     """
@@ -43,6 +43,11 @@ class AskedQuery:
     own: int = 0
     refines: tuple[int, ...] = ()
     averages: tuple[tuple[int, Price], ...] = ()
+
+    @property
+    def within(self) -> set[int]:
+        """Entries that paid for earlier draws that this answer is made of: its privacy is theirs, too."""
+        return {*self.refines, *(entry for entry, _ in self.averages)}
 
     @property
     def earlier(self) -> tuple[str, ...]:

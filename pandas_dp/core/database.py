@@ -28,6 +28,10 @@ from pandas_dp.core.files import LEFT, READ_ONLY, check_disk, check_file, left, 
 from pandas_dp.errors import ForkedSessionError, LedgerBusyError, LedgerError
 
 BUSY_SECONDS, NAP = 30.0, 0.002  # how long a call waits for another process's charge, and between two looks
+UNLOCKED = (
+    "another program used the ledger in the middle of a charge, so locks were lost, and a charge may be missing from the file. "
+    "A program must not copy or open the file of a ledger that it has open: type pandas-dp ledger backup"
+)
 PIECE = 25_000  # pages, about 100 MB: what is copied without letting others write
 # How a transaction begins: one that writes waits for the lock first; a copy is made of several short ones.
 DURABLE, READ, COPY = "BEGIN IMMEDIATE", "BEGIN", ""
@@ -69,7 +73,7 @@ class Store:
             weakref.finalize(self, self._connection.close)
             return
         with guard:
-            if any(_same(path, other) for other in _opened):
+            if is_open(path):
                 raise LedgerError("this process has the ledger open already: type open_ledger(path)")
             check_disk(path)
             if not os.path.lexists(path):
@@ -202,6 +206,8 @@ class Store:
             return self.die(records.DAMAGED)
         if code in (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC):
             return self.die("the disk did not confirm a charge: open the ledger again once the disk is sound")
+        if code == sqlite3.SQLITE_IOERR_DELETE_NOENT:  # another process has put the journal back
+            return self.die(UNLOCKED)
         if self.path is not None:
             self._disconnect()  # the next call starts from the file
         if kind == sqlite3.SQLITE_READONLY:
@@ -218,6 +224,12 @@ class Store:
         if connection is not None and self._pid == os.getpid():  # closing another process's would drop its locks
             with suppress(sqlite3.Error):
                 connection.close()
+
+
+def is_open(path: str) -> bool:
+    """Whether this process has a ledger file open, which nothing else may open: closing it drops SQLite's locks."""
+    with guard:
+        return any(_same(path, other) for other in _opened)
 
 
 def _same(one: str, other: str) -> bool:

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -48,14 +48,14 @@ from pandas_dp.errors import (
 T = TypeVar("T")
 Recipe = Callable[[], Generator[Measurement | Reply, Any, Any]]
 
-_door = threading.Lock()
+_door = threading.RLock()
 _inside = threading.local()
 
 
 def _new_door() -> None:
     """A child of a fork must not wait for a thread that it does not have."""
     global _door
-    _door = threading.Lock()
+    _door = threading.RLock()
     _inside.__dict__.clear()
 
 
@@ -156,11 +156,11 @@ def release(request: Request) -> Given:
         return _release(request)
 
 
-@contextlib.contextmanager
-def closed() -> Iterator[None]:
+def closed() -> threading.RLock:
     """While a query or a user's function runs, on rows or on made-up ones, no other thread looks at data, nor may this one ask.
 
-    Others wait; this one would wait for itself.
+    Others wait; this one is refused. What is returned is to be held by ``with``: a lock of the interpreter itself, for Ctrl-C
+    finds a gap behind the first part of a context manager that is written in Python, and would leave it shut.
 
     Raises
     ------
@@ -168,12 +168,7 @@ def closed() -> Iterator[None]:
         Where one runs already.
     """
     check_outside()
-    try:
-        _inside.busy = True  # in here, so that no interrupt leaves it behind
-        with _door:
-            yield
-    finally:
-        _inside.busy = False
+    return _door
 
 
 def check_outside() -> None:
@@ -183,7 +178,7 @@ def check_outside() -> None:
     ------
     PandasDPError
     """
-    if getattr(_inside, "busy", False):
+    if _door._is_owned():  # type: ignore[attr-defined]
         raise PandasDPError("pandas_dp was called from inside a query; ask, open and close before or after it")
 
 
@@ -249,10 +244,10 @@ def _drawn(work: Callable[[], T]) -> T:
     """Run a query that is paid, and release what it drew in the process that paid.
 
     A user's function, or the handler of a signal, may have forked meanwhile: the child would draw noise of its own, and both
-    together would tell more than one answer does. `_new_door` has cleared the child's mark.
+    together would tell more than one answer does. The child has a door of its own, see `_new_door`.
     """
     drawn = guarded(work, QueryFailedError)
-    if not getattr(_inside, "busy", False):
+    if not _door._is_owned():  # type: ignore[attr-defined]
         raise ForkedSessionError(
             "this is a fork of the process that asked, which alone gets the answer; ask again here"
         )
@@ -280,26 +275,22 @@ class _OfData(Warning, metaclass=_Here):
     """Any warning, where this thread looks at data: filters belong to the process, so this one asks which thread it is."""
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Let no warning of this thread be shown or raised, and leave those of others alone."""
-    before, _inside.guarded = getattr(_inside, "guarded", False), True
-    try:
-        if not warnings.filters or warnings.filters[0][2] is not _OfData:
-            warnings.simplefilter("ignore", _OfData)
-        yield
-    finally:
-        _inside.guarded = before
-
-
 def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFailedError]) -> T:
     """Run work that touches data: no warning of it escapes, and every exception becomes one constant text.
 
-    A KeyboardInterrupt comes out only where a signal came, for one that was merely raised may tell of a row.
+    Warnings of other threads are left alone. A KeyboardInterrupt comes out only where a signal came, for one that was merely
+    raised may tell of a row.
     """
     results: list[T] = []
-    with contextlib.suppress(BaseException), watched(), _quiet(), np.errstate(all="ignore"):
-        results.append(work())
+    before = getattr(_inside, "guarded", False)
+    try:  # in this frame, see `closed`
+        _inside.guarded = True
+        with contextlib.suppress(BaseException), watched(), np.errstate(all="ignore"):
+            if not warnings.filters or warnings.filters[0][2] is not _OfData:
+                warnings.simplefilter("ignore", _OfData)
+            results.append(work())
+    finally:
+        _inside.guarded = before
     # raised here, outside the handler, so that neither cause nor context nor inner frames are attached
     stop(failure.TEXT)
     if not results:

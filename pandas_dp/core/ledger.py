@@ -24,7 +24,7 @@ from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, filter_for
-from pandas_dp.core.ledger_reading import LedgerEntry, Readable, waiting
+from pandas_dp.core.ledger_reading import MARK, UNDRAWN, LedgerEntry, Readable, charged, waiting
 from pandas_dp.core.period_sums import MOST, charge_all, pay, read, rewrite
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
@@ -183,7 +183,7 @@ class Ledger(Readable):
             row = self._row(connection, name)
             if row.unit != records.unit_text(unit):
                 raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
-            paid = records.charged(connection, row, key or "") if once or sole else None
+            paid = charged(connection, row, key or "") if once or sole else None
             if sole and (paid or type(row.rule) is not PureFilter or records.restored(connection, row)):
                 raise LedgerError(f"this answer cannot be refined again: it is being refined, or {LOST}")
             if paid:
@@ -194,10 +194,7 @@ class Ledger(Readable):
             made = pay(connection, row.id, row.state, rule, asked) if periods else self._charged(row, asked)
             if not isinstance(made, str):
                 return rule, made, asked
-            sequence = records.append(connection, row._replace(state=made), "query", query, price, asked, key)
-            if waits:
-                _store(connection, "results", row, sequence, records.WAITS)
-            return sequence
+            return records.append(connection, row._replace(state=made), "query", query, price, asked, key, waits)
 
         if (periods is None) != (unit.periods is None) or (periods and not 0 <= periods[1] - periods[0] < MOST):
             raise LedgerError(f"a budget for each period, and no other one, is asked about 1 to {MOST:,} periods")
@@ -220,7 +217,7 @@ class Ledger(Readable):
     def record(self, name: str, sequence: int, result: str | None, told: str | None = None) -> None:
         """Store the noisy result of a charged query and what is said of it, for reports of this file; the first ones stay.
 
-        May be lost without harm.
+        But for the mark of an older version, which is no result. May be lost without harm.
 
         Raises
         ------
@@ -232,7 +229,13 @@ class Ledger(Readable):
             row = self._row(connection, name)
             for table, given in zip(records.STORED, (result, told), strict=True):
                 if given is not None:
-                    _store(connection, table, row, sequence, records.encode(given))
+                    text = records.encode(given)
+                    connection.execute(
+                        f"INSERT INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - two words
+                        "WHERE budget = ? AND sequence = ? AND kind = 'query' ON CONFLICT (budget, sequence) DO UPDATE "
+                        "SET result = excluded.result, digest = excluded.digest WHERE result = ?",
+                        (text, records.digest(table, row.id, sequence, text), row.id, sequence, MARK),
+                    )
 
         self._store.transact(DURABLE, write)
 
@@ -250,9 +253,8 @@ class Ledger(Readable):
         """
 
         def write(connection: sqlite3.Connection, row: Row) -> int:
-            which = "budget = ? AND sequence = ? AND result = ?"
-            taken = connection.execute(f"DELETE FROM results WHERE {which}", (row.id, sequence, records.WAITS))  # noqa: S608
-            if taken.rowcount != 1:
+            query = f"SELECT 1 FROM entries NOT INDEXED WHERE budget = ? AND sequence = ? AND {UNDRAWN}"  # noqa: S608
+            if connection.execute(query, (row.id, sequence)).fetchone() is None:
                 raise LedgerError("another process draws for this charge")
             return records.append(connection, row, "draw", f"entry {sequence}", "")
 
@@ -377,15 +379,6 @@ def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
         if known._store.dead is not None:
             known._store.revive()
         return known
-
-
-def _store(connection: sqlite3.Connection, table: str, row: Row, sequence: int, text: bytes) -> None:
-    """Store a text beside the entry of a question, unless one is there."""
-    connection.execute(
-        f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - two words
-        "WHERE budget = ? AND sequence = ? AND kind = 'query'",
-        (text, records.digest(table, row.id, sequence, text), row.id, sequence),
-    )
 
 
 def _same(connection: sqlite3.Connection, row: Row, budget: Budget, unit: PrivacyUnit) -> bool:

@@ -19,6 +19,13 @@ from pandas_dp.core.records import Row
 from pandas_dp.errors import LedgerError
 
 PIECE = 10_000  # entries that are read at once
+MARK = b"{}"  # what older versions stored in place of a result that was still to be drawn: no answer, and not believed
+# of an entry: its charge pays for a draw that is told by an entry of its own, and there is none yet
+UNDRAWN = """time LIKE '% waits' AND NOT EXISTS (SELECT 1 FROM entries AS later WHERE later.budget = entries.budget AND
+    later.sequence > entries.sequence AND later.kind = 'draw' AND later.query = 'entry ' || entries.sequence)"""
+# entries of a budget under a key: the index only says where to look
+UNDER = """SELECT sequence FROM entries NOT INDEXED WHERE budget = ?1 AND +key = ?2 AND sequence IN
+    (SELECT sequence FROM entries INDEXED BY entries_by_key WHERE budget = ?1 AND key = ?2)"""
 
 
 @dataclass(frozen=True)
@@ -101,9 +108,9 @@ class Readable:
         def look(connection: sqlite3.Connection) -> Any:
             row = self._row(connection, name)
             found = connection.execute(
-                "SELECT sequence, result, digest FROM entries JOIN results USING (budget, sequence) "
-                "WHERE budget = ? AND key = ? AND result IS NOT ? ORDER BY sequence DESC LIMIT 1",
-                (row.id, records.fingerprint(records.encode(key)), records.WAITS),
+                f"SELECT sequence, result, digest FROM results WHERE budget = ?1 AND sequence IN ({UNDER}) "  # noqa: S608
+                "AND result IS NOT ?3 ORDER BY sequence DESC LIMIT 1",
+                (row.id, records.fingerprint(records.encode(key)), MARK),
             ).fetchone()
             return found and (*found, records.digest("results", row.id, *found[:2]))
 
@@ -134,8 +141,8 @@ class Readable:
         """Return the whole record of a budget, oldest first."""
         # digits behind the second are random, see `records.append`
         columns = (
-            "sequence, substr(time, 1, 19) || '+00:00', kind, query, price, charge, result IS NOT NULL FROM entries "
-            "LEFT JOIN results USING (budget, sequence)"
+            "sequence, substr(time, 1, 19) || '+00:00', kind, query, price, charge, "
+            f"ifnull(result != x'{MARK.hex()}', 0) OR {UNDRAWN} FROM entries LEFT JOIN results USING (budget, sequence)"
         )
         try:
             return [
@@ -198,10 +205,13 @@ def waiting(connection: sqlite3.Connection, row: Row, key: str, charge: Charge) 
 
     None where an older copy was put back: the draw may have been made since that was copied.
     """
-    query = "SELECT sequence, digest FROM entries JOIN results USING (budget, sequence) WHERE budget = ? AND key = ?"
-    asked = row.id, records.fingerprint(records.encode(key)), charge.to_text(), records.WAITS
-    for sequence, written in connection.execute(f"{query} AND charge = ? AND result = ?", asked).fetchall():
-        intact = written == records.digest("results", row.id, sequence, records.WAITS)
-        if intact and not records.restored(connection, row):
-            return sequence  # type: ignore[no-any-return]
-    return None
+    asked = row.id, records.fingerprint(records.encode(key)), charge.to_text()
+    found = connection.execute(f"{UNDER} AND charge = ?3 AND {UNDRAWN} LIMIT 1", asked).fetchone()
+    return None if found is None or records.restored(connection, row) else found[0]
+
+
+def charged(connection: sqlite3.Connection, row: Row, key: str) -> int | None:
+    """Return the sequence number of the first entry under a key, if there is one."""
+    asked = row.id, records.fingerprint(records.encode(key))
+    found = connection.execute(f"{UNDER} ORDER BY sequence LIMIT 1", asked).fetchone()
+    return found and found[0]  # type: ignore[no-any-return]

@@ -1,8 +1,13 @@
 """How a ledger is written down: five tables, appended to, each entry chained to the one before.
 
-Entries and results are only ever added, but for the word that a charge waits for its draw, which goes. The row of a budget
-carries its sums, so that a charge reads one row, the digest of its last entry, and a seal over all its columns, so that a
-flipped bit cannot lower the sums. Stored texts have a digest that holds where they belong.
+Entries and results are only ever added. The row of a budget carries its sums, so that a charge reads one row, the digest of
+its last entry, and a seal over all its columns, so that a flipped bit cannot lower the sums. Stored texts have a digest that
+holds where they belong.
+
+Pages of one transaction reach the disk in the order of their numbers, so a process that is killed may leave any first part of
+them. All that decides on a charge is in entries therefore, also that one waits for its draw, and that this was begun: they are
+chained, and the row of the budget ends the chain, so `verify` tells a part from the whole. A text is stored in another
+transaction than the entry it belongs to, and no index is believed without the entry itself.
 """
 
 from __future__ import annotations
@@ -30,7 +35,6 @@ SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
 PERIODS_VERSION = 5  # of a file with a budget that has periods: an older program refuses it
 STORED = ("results", "answers")
 ALL = "all that was left"  # the price of an older copy of which nobody knows what was answered since
-WAITS = b"{}"  # in place of a result: nothing was drawn for this charge
 REFINED = "refine("  # begins the text of an entry that paid the difference between two draws
 RESULTS, ANSWERS = (
     f"""CREATE TABLE {table} (
@@ -191,12 +195,6 @@ def had(connection: sqlite3.Connection, row: Row, budget: Budget) -> bool:
     return connection.execute(query, {"id": row.id, "price": words(budget)}).fetchone() is not None
 
 
-def charged(connection: sqlite3.Connection, row: Row, key: str) -> int | None:
-    """Return the sequence number of the first entry under a key, if there is one."""
-    query = "SELECT min(sequence) FROM entries WHERE budget = ? AND key = ?"
-    return connection.execute(query, (row.id, fingerprint(encode(key)))).fetchone()[0]  # type: ignore[no-any-return]
-
-
 def restored(connection: sqlite3.Connection, row: Row, all_of_it: bool = False) -> bool:
     """Whether an older copy was put back, so that charges are missing; or with all that was left, which is no bound."""
     found = connection.execute("SELECT price FROM entries WHERE budget = ? AND kind = 'restored'", (row.id,)).fetchall()
@@ -211,14 +209,16 @@ def append(
     price: str,
     charge: Charge | None = None,
     key: str | None = None,
+    waits: bool = False,
 ) -> int:
     """Append an entry and write the row, its new sums included; return the sequence number.
 
     Random digits behind the second, which nobody is shown, tell it from the entry that a copy of the file gets in this second.
+    Behind them stands whether it waits for its draw, see `Ledger.begin`.
     """
     # of SQLite, which is seeded anew where a fork opens the file, so that a charge needs no generator of the system
     digits = connection.execute("SELECT abs(random() % 1000000)").fetchone()[0]
-    when = datetime.now(UTC).replace(microsecond=digits).isoformat(timespec="microseconds")
+    when = datetime.now(UTC).replace(microsecond=digits).isoformat(timespec="microseconds") + " waits" * waits
     said = kind, plain(query), plain(price), None if charge is None else charge.to_text()
     entry = (row.last + 1, when, *said, None if key is None else fingerprint(encode(key)))
     row = row._replace(last=row.last + 1, head=_seal((row.head, *entry)))

@@ -278,9 +278,8 @@ def answers_of(call: str, answers: Any, line: str) -> list[Any]:
 def latest(answers: list[Release]) -> list[Release]:
     """The answers, each in the place of those that it refines or averages: they tell nothing beside it."""
     made: dict[Any, Release] = {}
-    for answer in sorted(answers, key=lambda each: len(each.query.refines) + len(each.query.averages)):
-        within = *answer.query.refines, *(entry for entry, _ in answer.query.averages)
-        made |= {(answer._provenance.content, entry): answer for entry in within}
+    for answer in sorted(answers, key=lambda each: len(each.query.within)):
+        made |= {(answer._provenance.content, entry): answer for entry in answer.query.within}
     return [made.get((each._provenance.content, each._provenance.entry), each) for each in answers]
 
 
@@ -370,7 +369,8 @@ def mechanisms_of(answers: Sequence[Release]) -> str:
 
 def entries_of(answers: Sequence[Release]) -> str:
     """Numbers of the ledger's entries that paid for some answers."""
-    entries = sorted({entry for each in answers if (entry := each._provenance.entry) is not None})
+    paid = {entry for each in answers for entry in (each._provenance.entry, *each.query.within)}
+    entries = sorted(entry for entry in paid if entry is not None)
     more = f" and {len(entries) - MOST_SHOWN} more" * (len(entries) > MOST_SHOWN)
     return ", ".join(map(str, entries[:MOST_SHOWN])) + more
 

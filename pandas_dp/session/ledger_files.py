@@ -50,7 +50,8 @@ class Witness(Protocol):
 def look(ledger: Ledger) -> None:
     """Compare a ledger that was just opened with what is remembered of it."""
     known = _remembered(ledger._store.identifier)
-    ledger._store.refusal = naming(ledger._store.refusal or _behind(ledger, known), str(ledger.path))
+    refusal = ledger._store.refusal or ledger._store.transact(database.READ, _torn) or _behind(ledger, known)
+    ledger._store.refusal = naming(refusal, str(ledger.path))
     ledger.told = tell
     remember(ledger)
 
@@ -210,15 +211,34 @@ def _rest(rule: Filter, state: State) -> Charge:
     return Charge(None, max(rule.limit - state.renyi, Fraction(0)), reserved)
 
 
+def _torn(connection: sqlite3.Connection) -> str:
+    """Say whether a file was moved in the middle of a charge, without the journal that it needs, or nothing.
+
+    For all inputs: where nothing is said, each budget's row, entries, index and periods are of one moment. Of the pages of one
+    transaction any first part may be there, and a page that was split leaves out entries of long before, so all are counted.
+    That takes some four microseconds an entry.
+    """
+    records.check_rows(connection)
+    rows = records.rows(connection)
+    held = "SELECT count(*), max(sequence) FROM entries NOT INDEXED WHERE budget = ?"
+    last = "SELECT head FROM entries WHERE budget = ? AND sequence = ?"
+    whole = connection.execute("PRAGMA integrity_check(entries)").fetchone() == ("ok",)
+    for row in rows:
+        whole = whole and connection.execute(held, (row.id,)).fetchone() == (row.last, row.last)
+        whole = whole and connection.execute(last, (row.id, row.last)).fetchone() == (row.head,)
+        try:
+            period_sums.read(connection, row.id, row.state)
+        except LedgerError:
+            whole = False
+    return "" if whole else records.DAMAGED
+
+
 def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
     """Say why a ledger is not the one that was seen, or nothing. What was seen must have been read before this."""
     identifier = ledger._store.identifier
 
     def compare(connection: sqlite3.Connection) -> str:
         rows = {f"{identifier}/{row.id}": row for row in records.rows(connection)}
-        query = "SELECT sequence, head FROM entries WHERE budget = ? ORDER BY sequence DESC LIMIT 1"
-        if any(connection.execute(query, (row.id,)).fetchone() != (row.last, row.head) for row in rows.values()):
-            return records.DAMAGED  # torn, and moved without the journal that it needs
         for chain, (entries, head) in known.items():
             row = rows.get(chain)
             query = "SELECT head FROM entries WHERE budget = ? AND sequence = ?"

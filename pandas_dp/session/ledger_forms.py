@@ -179,9 +179,9 @@ def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
 def _finish(path: str, journal: str) -> None:
     """Empty the journal of a charge that was cut short where the file is whole without it; else SQLite puts its pages back.
 
-    A whole file has every entry up to its last one: it is as before the charge, or as after it, or was charged elsewhere since.
-    Beside the journal of another moment only its charges must be whole. Nobody charges meanwhile: the bytes are locked that
-    SQLite locks. Systems without POSIX's locks leave all to SQLite.
+    A whole file has every entry up to its last one: it is as before the charge, or as after it, or was charged elsewhere since,
+    for all that a charge writes is chained, see `core.records`. Beside the journal of another moment only its charges must be
+    whole. Nobody charges meanwhile: the bytes are locked that SQLite locks. Systems without POSIX's locks leave all to SQLite.
 
     Raises
     ------

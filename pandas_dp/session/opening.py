@@ -108,7 +108,7 @@ def protect(
     if not isinstance(name, str) or not name or PART in name:
         raise ArgumentTypeError("name must be a text without '::', which marks parts of a budget: name='visits'")
     content = _content(frame, unit, budget, schema, table, version, rows)
-    with alone.opening():
+    with alone.lock, alone.opening():
         if reason is None:
             second_budgets.check_new_file(ledger, name)
         opened = ledger_files.attach(open_ledger(ledger), witness)
@@ -271,7 +271,7 @@ def join(
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     content = _content(frame, session.unit, session.budget, schema, table, version, rows)
-    with alone.opening():
+    with alone.lock, alone.opening():
         lineage = _lineage(frame, session, reason, "df2.dp.protect(session=session, reason='...')")
         _taken_on(frame, session, lineage, reason, content)
     return session
@@ -337,7 +337,7 @@ def open_session(ledger: str | os.PathLike[str], name: str = "data") -> Session:
         raise LedgerError(
             f"there is no ledger of this name, and open_session() makes none: type its path, or once {line}"
         )
-    with alone.opening():
+    with alone.lock, alone.opening():
         return _on_record(open_ledger(path), name, line)
 
 

@@ -20,7 +20,7 @@ from pandas_dp.core.records import REFINED
 from pandas_dp.errors import LedgerError, QueryFailedError
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.release.base import Release
-from pandas_dp.session.alone import opening
+from pandas_dp.session import alone
 from pandas_dp.tables.protected import Table
 
 MOST_DRAWN = 1000  # answers of a session that may be refined: the latest
@@ -139,7 +139,8 @@ def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
     if _summed(base) is None:
         raise LedgerError(NO_MEAN)
     key = f"{base.request.key} refined"
-    with opening():  # which holds back whoever states other public facts: both requests are of the same ones
+    # which holds back whoever states other public facts: both requests are of the same ones
+    with alone.lock, alone.opening():
         same = table.request(base.query, base.columns, fresh=False).key == base.terms
         kept = session._ledger.stored(session.name, key) is not None
         why = None if kept else _anew(base, table, offer)
@@ -255,7 +256,7 @@ def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, wh
     query = replace(
         base.query,
         price=offer,
-        refines=(),
+        refines=tuple(worse for one in others for worse in session._drawn[one.entry].query.refines),
         averages=tuple((one.entry, one.price) for one in others),
         notes=(*base.query.notes, f"{ANEW} {why}"),
     )

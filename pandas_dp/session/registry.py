@@ -29,7 +29,6 @@ from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
 from pandas_dp.session import alone
 from pandas_dp.session.advice import MOST_LINES, first_continue, ledgers_beside, unasked
-from pandas_dp.session.alone import opening
 from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import check_frame
@@ -93,7 +92,7 @@ def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concat
 def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> Session:
     """Open the session of a part that its whole has paid for, or find it."""
     full = session.name + PART + name
-    with opening():
+    with alone.lock, alone.opening():
         known = find(session._ledger, full)
         if known is not None and known._whole is session:
             return known
@@ -204,7 +203,7 @@ def table_of(frame: pd.DataFrame) -> Table:
     if (refusal := _marked_refusal(frame)) is not None:
         raise refusal
     check_frame(frame, PrivacyUnit())
-    with opening():
+    with alone.lock, alone.opening():
         if frames.lookup(frame) is not None:  # by now, as another thread asked it first
             return table_of(frame)
         if _ever:

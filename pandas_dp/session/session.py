@@ -43,8 +43,7 @@ from pandas_dp.release.base import Release
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
-from pandas_dp.session import gathering, periods, refining
-from pandas_dp.session.alone import opening
+from pandas_dp.session import alone, gathering, periods, refining
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
 from pandas_dp.tables.protected import DERIVED, Table
@@ -201,7 +200,7 @@ class Session:
         if not isinstance(reason, str) or not reason.strip():
             raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
-        with opening():
+        with alone.lock, alone.opening():
             frames.check_free(frame, self)
             self._succeed(mark_of(frame))
             self._ledger.note(self.name, "adopt", reason)

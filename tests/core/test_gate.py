@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import logging
 import signal
 import warnings
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from support.ledgers import gaussian, pure
 
-from pandas_dp.core import gate, records
+from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.measurement import Exact, Measurement
@@ -296,10 +295,3 @@ def test_where_another_process_has_drawn_meanwhile_nothing_is_drawn():
     with pytest.raises(QueryFailedError):
         gate.release(waiting(door.request(pure(1), [look])))
     assert (look.computed, look.drawn) == (1, 0)
-
-
-def test_an_older_program_reads_the_word_as_no_answer_of_any_recipe():
-    door, look = Door(), Look(pure(1))
-    kept = json.loads(records.WAITS)
-    with pytest.raises(LedgerError, match="incomplete or of another version"):
-        gate._replay(door.request(pure(1), [look]).recipe(), kept.get("key", ()))

@@ -7,8 +7,10 @@ from fractions import Fraction as F
 import pytest
 from support.ledgers import ONE, UNIT, pure
 
+from pandas_dp.core import records
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import open_ledger
+from pandas_dp.core.ledger_reading import MARK
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import BudgetExceededError, LedgerError
 from pandas_dp.session import ledger_files
@@ -79,10 +81,30 @@ def test_it_is_charged_again_once_sums_are_of_another_currency(opened):
     assert charge(opened, epsilon="0.1") > first + 1
 
 
-def test_a_damaged_word_is_none(opened):
+def test_a_charge_waits_by_its_entry_alone(opened):
+    """A mark that an older version stored for one, or for an entry that a kill took back, is not believed, and gives way."""
+    first, marks = charge(opened), []
+    opened.begin("data", first)
+    for sequence in (first, first + 2):
+        marks.append((1, sequence, MARK, records.digest("results", 1, sequence, MARK)))
+    opened._store._connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?)", marks)
+    second = charge(opened, "l", waits=False)
+    assert second == first + 2
+    for key, paid in (("k", first), ("l", second)):
+        assert opened.waiting("data", key, opened.rule("data").charge(pure("0.4"))) is None
+        assert opened.stored("data", key) is None
+        with pytest.raises(LedgerError):
+            opened.begin("data", paid)
+    assert [e.recorded for e in opened.entries("data")] == [False] * 4
+    opened.record("data", second, "[1]")
+    assert opened.stored("data", "l") == (second, "[1]")
+
+
+def test_what_waits_is_told_from_what_was_paid_for_nothing(opened):
     first = charge(opened)
-    opened._store._connection.execute("UPDATE results SET digest = x'00'")
-    assert charge(opened) == first + 1
+    assert [e.recorded for e in opened.entries("data")] == [False, True]
+    opened.begin("data", first)
+    assert [e.recorded for e in opened.entries("data")] == [False, False, False]
 
 
 @pytest.mark.parametrize("since", [None, PrivacyLoss()])

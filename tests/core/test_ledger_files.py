@@ -157,6 +157,21 @@ def test_a_lock_held_elsewhere_is_reported_and_costs_nothing(path, monkeypatch):
     ledger.close()
 
 
+def test_after_a_commit_whose_locks_were_lost_nothing_is_charged(path):
+    """Closing any handle of the file drops them, and another process then takes the journal for one that a kill left."""
+    ledger = open_ledger(path)
+
+    def charge(connection):
+        connection.execute("INSERT INTO results VALUES (1, 1, x'00', x'00')")
+        os.unlink(f"{path}-journal")
+
+    with pytest.raises(LedgerError, match="another program used the ledger in the middle of a charge"):
+        ledger._store.transact(database.DURABLE, charge)
+    with pytest.raises(LedgerError, match="type pandas-dp ledger backup"):
+        ask(ledger, "0.1")
+    ledger.close()
+
+
 def test_a_lock_or_an_interrupt_while_connecting_is_no_reason_to_give_up(path, monkeypatch):
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
     ledger = open_ledger(path)

@@ -120,7 +120,14 @@ df.dp(epsilon=0.5).count()
 ledger = df.dp.session._ledger
 table = df
 out = []
-gate._door.acquire()
+held = threading.Event()
+def hold():
+    with gate.closed():
+        held.set()
+        release.wait()
+release = threading.Event()
+threading.Thread(target=hold).start()
+held.wait()
 waiting = threading.Thread(target=lambda: out.append(ask()))
 def ask():
     try:
@@ -132,7 +139,7 @@ while sys._current_frames()[waiting.ident].f_code.co_filename != gate.__file__:
     time.sleep(0.01)
 time.sleep(0.3)
 session = df.copy().dp.protect(epsilon=3)
-gate._door.release()
+release.set()
 waiting.join()
 print(out, session.spent)
 """

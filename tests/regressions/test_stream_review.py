@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -17,6 +20,7 @@ from pandas_dp import ArgumentTypeError, ArgumentValueError, StreamClosedError
 from pandas_dp.core import gate
 from pandas_dp.core.mechanisms.sparse_vector import SparseVector
 from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.session import alone
 
 CANDIDATES = {
     "the table": lambda df: df,
@@ -140,27 +144,55 @@ def test_a_refused_threshold_names_the_line(threshold, monkeypatch):
         df.dp(epsilon=1).above_threshold(threshold)
 
 
-def test_an_interrupt_at_the_door_leaves_it_open():
-    """After one just behind the door its thread was refused every later query as one from inside another."""
-    lines: list[int] = []
+def interrupted(call, number):
+    """Let Ctrl-C come as the function of that number returns, of those around a door; return what was raised, if it came."""
+    files, before, seen = {gate.__file__, alone.__file__, contextlib.__file__}, sys.gettrace(), 0
 
     def interrupt(frame, event, argument):
-        if frame.f_code is gate.closed.__wrapped__.__code__:
-            if event == "line" and getattr(gate._inside, "busy", False):
-                lines.append(frame.f_lineno)
-                raise KeyboardInterrupt
-            return interrupt
-        return None
+        nonlocal seen
+        seen += event == "return"
+        if event == "return" and seen == number:
+            raise KeyboardInterrupt
+        return interrupt
 
-    before = sys.gettrace()
-    sys.settrace(interrupt)
+    sys.settrace(lambda frame, event, argument: interrupt if frame.f_code.co_filename in files else None)
     try:
-        with pytest.raises(KeyboardInterrupt), gate.closed():
-            pass
+        call()
+    except BaseException as error:
+        return error  # with the frames that it passed through, as a prompt keeps it
     finally:
         sys.settrace(before)
-    assert lines
-    assert not gate._inside.busy
+    return None if seen < number else KeyboardInterrupt()
+
+
+def free(lock):
+    """Whether another thread finds a door open."""
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(lambda: lock.acquire(blocking=False) and not lock.release()).result()
+
+
+DOORS = {
+    "a question": lambda df: df.dp(epsilon=0.01, fresh=True).count(),
+    "a stream": lambda df: df.dp(epsilon=0.01).above_threshold(1000).ask("True"),
+    "a budget": lambda df: df.copy().dp.protect(session=df.dp.session, reason="the same people"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_an_interrupt_at_the_door_leaves_it_open(door):
+    """After one just behind the door its thread was refused every later query, and others waited, while the error was kept."""
+    df, kept = protected(epsilon=1000), []
+    for number in count(1):
+        kept.append(interrupted(lambda: DOORS[door](df), number))
+        assert not getattr(gate._inside, "guarded", False)  # warnings of this thread are shown again
+        assert free(gate._door)
+        assert free(alone.lock)
+        df.dp(epsilon=0.01, fresh=True).count()
+        df.copy().dp.protect(session=df.dp.session, reason="the same people")
+        if kept[-1] is None:
+            break
+    assert len(kept) > 5
+    assert any(isinstance(error, KeyboardInterrupt) for error in kept)
 
 
 @pytest.mark.parametrize(("condition", "count"), [("True", 8), ("not True", 0), (lambda d: True, 8)])

@@ -15,6 +15,8 @@ from support.frames import fresh, people, protected
 import pandas_dp
 from pandas_dp.__main__ import main
 from pandas_dp.commands.answer_files import AnswerFiles
+from pandas_dp.core.ledger import open_ledger
+from pandas_dp.errors import ArgumentValueError
 from pandas_dp.release import csv
 
 PACKAGE = Path(pandas_dp.__file__).parent
@@ -186,3 +188,18 @@ def test_csv_goes_to_text_files_and_in_other_encodings(tmp_path):
 def test_a_comment_stays_above_the_numbers_whatever_is_in_it():
     text = csv.write_csv(pd.Series([1], index=["a"]), ["of two\nlines,\r\n9,9", "x\u2028y"], None, {"header": False})
     assert text == "# of two lines, 9,9\n# x y\na,1\n"
+
+
+def test_a_ledger_that_is_open_is_known_without_being_opened(tmp_path, monkeypatch):
+    """Closing another handle of the file would drop SQLite's locks of this process."""
+    path, opens = str(tmp_path / "visits.dpledger"), []
+    ledger = open_ledger(path)
+    monkeypatch.setattr(csv, "open", lambda *args: opens.append(args), raising=False)
+    with pytest.raises(ArgumentValueError, match="path names a ledger"):
+        csv.replace_file(path, b"")
+    assert csv.is_ledger(path)
+    assert opens == []
+    ledger.close()
+    monkeypatch.undo()
+    assert csv.is_ledger(path)
+    assert not csv.is_ledger(__file__)

@@ -61,6 +61,13 @@ def test_totals_are_the_sums_in_the_order_of_time(df, month, days):
     assert total.notes[-1].startswith(f"the sums of entries {entries} of the ledger: nothing is charged")
 
 
+def test_the_draws_that_an_answer_is_made_of_are_named(df, days):
+    made = ask(df, "2026-12-01", epsilon=7).refine(days[0])
+    entries = [one._provenance.entry for one in (days[0], days[1], made)]
+    total = pandas_dp.running_total([made, days[1]])
+    assert total.spent == f"nothing more than entries {', '.join(map(str, sorted(entries)))} cost together"
+
+
 def test_sums_of_a_column_add_up_as_well(df):
     answers = [ask(df, f"2026-11-0{day}", epsilon=1000).sum("cost", bounds=(0, 1)) for day in (1, 2)]
     total = pandas_dp.running_total(answers)

@@ -123,11 +123,12 @@ def test_the_last_of_each_chain_and_every_single_draw_count_once(tmp_path):
     asked(df)
     df.dp.session._ledger.close()
     df = held(**terms)
-    _, child, single = asked(df)
+    base, child, single = asked(df)
     assert df.dp.session.spent.epsilon == 7
     mean = df.dp(epsilon=5).refine(child)
     entries = [each._provenance.entry for each in (child, single)]
     assert mean.query.averages == tuple(zip(entries, (Price(F(3)), Price(F(4))), strict=True))
+    assert mean.query.within == {base._provenance.entry, *entries}  # its privacy is that of the base, too
     assert df.dp.session.spent.epsilon == 12
     df.dp.session._ledger.close()
 
