@@ -187,7 +187,8 @@ def _prepared(prepare: Preparation, columns: list[str], rows: Any, number: int =
     made = portable(prepare(rows)[columns])
     for place, dtype in enumerate(made.dtypes):
         if isinstance(dtype, pd.CategoricalDtype):
-            made.isetitem(place, made.iloc[:, place].astype(object))
+            cells: Any = made.iloc[:, place].astype(object)
+            made.isetitem(place, cells)  # a column: of an array of dates pandas makes dates
     return made  # type: ignore[no-any-return]
 
 
@@ -201,7 +202,7 @@ def grouped(kept: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     made = rows.reset_index(drop=True)
     for place, dtype in enumerate(kept.dtypes):
         if isinstance(dtype, pd.CategoricalDtype):
-            made.isetitem(place, conformed(made.iloc[:, place], dtype))
+            made.isetitem(place, conformed(made.iloc[:, place], dtype).array)
     return made
 
 
