@@ -199,3 +199,9 @@ def test_a_category_ends_no_question(odd: Any, count: int) -> None:
     texts = 5 * (count - 1)
     assert answers([categories([other, "a", other]), *rest]) == [3 + texts, 1 + texts, 2]
     assert answers([categories([odd, other, "a"]), *rest]) == [3 + texts, 1 + texts, 3]
+
+
+def test_far_dates_among_categories_end_no_question() -> None:
+    """Of objects that are all dates pandas makes a column of dates, which far ones of another partition do not fit."""
+    parts = [[pd.Timestamp("2020-01-01") + pd.Timedelta(1, "ns")] * 5, [pd.Timestamp(np.datetime64("99999-01-01", "s"))] * 5]
+    assert answers([*map(categories, parts), categories(["a"] * 5)]) == [15, 5, 3]
