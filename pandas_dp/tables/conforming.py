@@ -76,6 +76,8 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     column, kind = _plain_column(column.reset_index(drop=True)), kind_or_none(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(column)
+    if kind is None and not isinstance(dtype, pd.ArrowDtype):  # periods, say, of which one odd cell makes objects
+        return _none(dtype, len(column))
     if column.dtype == dtype and dtype != np.dtype(object) and not _misnamed(column):
         return _sound(column)
     if kind is None:  # but for fields and entries no question is asked of it

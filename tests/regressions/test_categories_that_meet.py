@@ -203,5 +203,8 @@ def test_a_category_ends_no_question(odd: Any, count: int) -> None:
 
 def test_far_dates_among_categories_end_no_question() -> None:
     """Of objects that are all dates pandas makes a column of dates, which far ones of another partition do not fit."""
-    parts = [[pd.Timestamp("2020-01-01") + pd.Timedelta(1, "ns")] * 5, [pd.Timestamp(np.datetime64("99999-01-01", "s"))] * 5]
+    parts = [
+        [pd.Timestamp("2020-01-01") + pd.Timedelta(1, "ns")] * 5,
+        [pd.Timestamp(np.datetime64("99999-01-01", "s"))] * 5,
+    ]
     assert answers([*map(categories, parts), categories(["a"] * 5)]) == [15, 5, 3]

@@ -417,3 +417,16 @@ def test_a_list_is_a_list_beside_one_that_is_none():
     )
     made = conformed(more, np.dtype(object)).tolist()
     assert made[:2] == conformed(whole, np.dtype(object)).tolist() == [["a"], ["b", "c"]]
+
+
+@pytest.mark.parametrize("cells", [[pd.Period("2020-01", "M")] * 5, [1j] * 5, [pd.Interval(0, 1)] * 5], ids=repr)
+def test_what_no_question_is_about_shows_no_odd_cell_of_others(cells):
+    """Functions see rows of such columns, of which pandas makes objects beside a text."""
+    for more in ([], ["a"], [None]):
+        parts = [pd.DataFrame({"x": pd.Series(cells + more), "n": 1.0})]
+        empty = pd.DataFrame({"x": pd.Series(cells).iloc[:0], "n": pd.Series([], dtype=float)})
+        ddf = dd.from_map(lambda part, held=parts: held[part], [0], meta=empty, enforce_metadata=False)
+        protected(ddf)
+        seen = ddf.dp(epsilon=SURE).release(lambda rows: float(rows["x"].notna().sum()), sensitivity=1)
+        assert round(float(seen)) == 0
+        ddf.dp.session.close()
