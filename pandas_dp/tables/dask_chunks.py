@@ -14,6 +14,7 @@ import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
 
@@ -243,8 +244,9 @@ def _travels(cell: Any) -> bool:
 
 
 def _moves(dtype: Any) -> bool:
-    """Whether rows of a column can be taken out one by one, as a shuffle does."""
-    return not isinstance(dtype, pd.ArrowDtype) or has_kernel(dtype.pyarrow_dtype)
+    """Whether rows of a column can be taken out one by one, as a shuffle does, which dictionaries may be too long for."""
+    held = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else None
+    return held is None or (has_kernel(held) and not pa.types.is_dictionary(held))
 
 
 def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit: str) -> dd.DataFrame:
@@ -256,7 +258,7 @@ def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit:
     while mark in kept:
         mark += "_"
 
-    meta = _prepared(prepare, names, prepare.empty).assign(**{mark: np.empty(0, dtype=np.int64)})
+    meta = _prepared(Preparation(kept, ()), names, kept).assign(**{mark: np.empty(0, dtype=np.int64)})
     # behind a guard of its own: where the owner shuffles by messages, tasks have no other one
     work = Guarded(partial(_placed, prepare, names, unit, mark, count))
     placed = frame.map_partitions(work, meta=meta, enforce_metadata=False)

@@ -430,3 +430,21 @@ def test_what_no_question_is_about_shows_no_odd_cell_of_others(cells):
         seen = ddf.dp(epsilon=SURE).release(lambda rows: float(rows["x"].notna().sum()), sensitivity=1)
         assert round(float(seen)) == 0
         ddf.dp.session.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [1, 60])
+def test_dictionaries_that_are_too_long_for_one_end_no_question(values):
+    """Where there are more than 32 partitions a shuffle puts dictionaries together, which must have an int8 for each value."""
+    held = pa.dictionary(pa.int8(), pa.binary())
+
+    def make(part: int) -> pd.DataFrame:
+        cells = pa.array([f"{part}-{place % values}".encode() for place in range(60)]).dictionary_encode().cast(held)
+        return pd.DataFrame(
+            {"u": range(60 * part, 60 * part + 60), "x": pd.arrays.ArrowExtensionArray(pa.chunked_array([cells]))}
+        )
+
+    meta = pd.DataFrame({"u": pd.Series([], dtype="int64"), "x": pd.Series([], dtype=pd.ArrowDtype(held))})
+    ddf = protected(dd.from_map(make, range(40), meta=meta, enforce_metadata=False), unit="u", max_rows=1)
+    assert ddf.dp(epsilon=SURE).count("x") == 2400
+    assert ddf.dp(epsilon=SURE).nunique("x") == 40 * values
