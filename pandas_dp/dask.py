@@ -53,7 +53,8 @@ class DaskAccessor(Accessor):
     for nothing.
     Where Dask makes text of objects, what is no text is missing. An object that cannot go to another process is missing, too.
     Categories count by their values, and one without a form, such as an object of a
-    class of your own or a tuple that holds a NaN, is missing. Labels of rows decide nothing.
+    class of your own or a tuple that holds a NaN, is missing. Of periods and complex numbers, which no question is about, your
+    functions see missing values. Labels of rows decide nothing.
 
     What a function of your own or a reader makes of a cell because of others is outside this promise, and so is an exception
     that one of them raises: it gives the one fixed text, whatever the cell, and its price stays spent. Nor do logs of workers

@@ -13,10 +13,11 @@ numbers become floats or complex where one row lacks one, rounded from 2**53 on,
 For all cells c, and whatever a list holds in place of c, `canonical` gives both one form, or none. Case by case: text, bytes,
 tuples and intervals are made of equal parts again; numbers are float64, to which pandas rounds them at most, and none from
 2**53 on, where one may be another one rounded; dates and durations are an instant or a length in the finest unit that holds
-them, and a date without a time is its midnight, for numpy finds one and the same equal to both. A date whose clocks show its
-hour twice is the first of both, the one that its hash is made of: Python finds dates equal that differ in `fold` alone, and a
-timestamp equal to one of them. One with nanoseconds, which equals no other, stays what it is. So what is said of a row by
-forms depends on its own cell. Objects of other classes are equal by their own code, and shown to nobody.
+them, and a date without a time is its midnight, for numpy finds one and the same equal to both; NA within a tuple is None. A
+date whose clocks show its hour twice is the first of both, the one that its hash is made of: Python finds dates equal that
+differ in `fold` alone, and a timestamp equal to one of them. One with nanoseconds, which equals no other, stays what it is. So
+what is said of a row by forms depends on its own cell. Objects of other classes are equal by their own code, and shown to
+nobody.
 
 No form helps where equality is none. Numpy finds float32(0.1) equal to 0.1, and some durations to numbers and tuples, with
 other hashes: then it depends on their places in a table of hashes whether pandas lists one for the other, as it does for a
@@ -218,7 +219,8 @@ def _formed(cell: Any) -> Any:
 DEEPEST_TUPLE = 20  # of tuples within tuples
 # by the method of the class itself: a subclass could run code of its own
 NUMBERS: dict[type, Any] = {k: k.__float__ for k in (int, float, Decimal, Fraction)} | {complex: complex.__complex__}
-PLAIN = {kind: plain for kind, plain in BUILTIN.items() if not issubclass(kind, dt.datetime)}
+# two tuples may have one hash, and then Python asks their cells whether they are equal: of NA that is no yes or no
+PLAIN = {type(pd.NA): lambda _: None} | {k: plain for k, plain in BUILTIN.items() if not issubclass(k, dt.datetime)}
 
 
 class Foreign:
@@ -273,7 +275,7 @@ def forms(column: pd.Categorical) -> tuple[NDArray[np.signedinteger[Any]], NDArr
 def _form(cell: Any, depth: int) -> Any:
     cell = PLAIN.get(type(cell), lambda same: same)(cell)
     kind = type(cell)
-    if cell is None or cell is pd.NA or cell is pd.NaT or kind is pd.Period:
+    if cell is None or cell is pd.NaT or kind is pd.Period:
         return cell
     if issubclass(kind, str):
         return str.__str__(cell)

@@ -75,7 +75,7 @@ def by_parts(column: pd.Series[Any], dtype: Any, conform: Conform) -> pd.Series[
     """
     held: Any = getattr(dtype, "pyarrow_dtype", None)
     own: Any = getattr(column.dtype, "pyarrow_dtype", None)
-    if held is None or own is None:
+    if None in (held, own) or not any(kind(held) and kind(own) for kind in (is_list, pa.types.is_struct)):
         return None
 
     def part(cells: Any, wanted: pa.DataType) -> Any:
@@ -85,20 +85,18 @@ def by_parts(column: pd.Series[Any], dtype: Any, conform: Conform) -> pd.Series[
 
     array: Any = column.array
     cells = pa.chunked_array(array.__arrow_array__()).combine_chunks()
-    if is_list(held) and is_list(own):
+    if is_list(held):
         sizes = pc.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
         ends = pa.array(np.append(0, np.cumsum(sizes)), pa.int64())
         entries = part(pc.list_flatten(cells), held.value_type)
         made = pa.LargeListArray.from_arrays(ends, entries, mask=cells.is_null()).cast(held)
-    elif pa.types.is_struct(held) and pa.types.is_struct(own):
+    else:
         places = [own.get_field_index(field.name) for field in held]
         fields = [
             part(pc.struct_field(cells, [place]) if place >= 0 else pa.nulls(len(cells), field.type), field.type)
             for place, field in zip(places, held, strict=True)
         ]
         made = pa.StructArray.from_arrays(fields, fields=list(held), mask=cells.is_null())
-    else:
-        return None
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([made])))
 
 

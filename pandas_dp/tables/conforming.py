@@ -75,6 +75,8 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     column, kind = _plain_column(column.reset_index(drop=True)), kind_or_none(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(column)
+    if kind is None and not isinstance(dtype, pd.ArrowDtype):  # periods, say, of which one odd cell makes objects
+        return _none(dtype, len(column))
     if column.dtype == dtype and dtype != np.dtype(object) and not _misnamed(column):
         return _sound(column)
     if kind is None:  # but for fields and entries no question is asked of it
@@ -107,6 +109,8 @@ def _misnamed(column: pd.Series[Any]) -> bool:
 
 def _none(dtype: Any, rows: int) -> pd.Series[Any]:
     """Rows of missing values."""
+    if isinstance(dtype, pd.ArrowDtype):  # of types without a kernel, too
+        return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.nulls(rows, dtype.pyarrow_dtype)])))
     none: pd.Series[Any] = pd.Series([], dtype=dtype).reindex(pd.RangeIndex(rows))
     return none
 
@@ -195,10 +199,12 @@ def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Categories by their forms, so that lists of any two parts can be put together; a cell without a form is missing."""
+    """Categories by their forms, whatever list and dtype a part has of them; a cell without a form is missing."""
     array, places = column.array, dict[Any, int]()
     known = isinstance(array, pd.Categorical)
-    made = [canonical(cell) for cell in (listed(array.categories) if known else _cells(column))]
+    cells = listed(array.categories) if known else _cells(column)
+    formed = {key: canonical(cell) for key, cell in {id(cell): cell for cell in cells}.items()}  # of each object once
+    made = [formed[id(cell)] for cell in cells]
     none = [isinstance(form, Foreign) or is_missing(form) for form in made]
     codes = [-1 if left else places.setdefault(form, len(places)) for form, left in zip(made, none, strict=True)]
     own = np.array([*codes, -1], dtype=np.intp)  # the last one is that of missing cells
@@ -287,10 +293,11 @@ def _cells(column: pd.Series[Any]) -> list[Any]:
     if isinstance(column.dtype, pd.ArrowDtype):
         column = pd.Series(pd.arrays.ArrowExtensionArray(decoded(column.array.__arrow_array__())))
     array = _sound(column).array
-    try:
-        return list(np.asarray(array, dtype=object))
-    except Exception:  # noqa: BLE001 - one that Python has no value for, such as a day beyond its own
-        return [_alone(array, place) for place in range(len(array))]
+    if kind is not None or not isinstance(column.dtype, pd.ArrowDtype):
+        with contextlib.suppress(Exception):  # one that Python has no value for, such as a day beyond its own
+            return list(np.asarray(array, dtype=object))
+    # of other types of Arrow pandas makes lists or arrays, as long as all rows have one, and ends the process where none has
+    return [_alone(array, place) for place in range(len(array))]
 
 
 def _alone(array: Any, place: int) -> Any:

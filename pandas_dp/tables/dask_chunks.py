@@ -14,6 +14,7 @@ import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
 
@@ -27,7 +28,7 @@ from pandas_dp.engines.scanned import ChunkSummary, PartitionedView
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.tables.condensing import Condensing, Rows, places
-from pandas_dp.tables.conforming import declared, fitted, objects
+from pandas_dp.tables.conforming import conformed, declared, fitted, objects
 from pandas_dp.tables.dask_checks import check_reader, optimized, unchecked
 
 TOGETHER = 8  # summaries that are added in one task
@@ -129,10 +130,10 @@ class Partitions:
             if places(kept[unit], 1) is None or not all(map(_moves, kept.dtypes)) or RESERVED in kept:
                 return None
             together = by_unit(frame, prepare, kept, unit)
-            return added(together, partial(_summarized, Preparation(kept, ()), summary), summary.total)
+            return added(together, partial(_summarized, partial(grouped, kept), summary), summary.total)
 
         def read() -> Iterator[pd.DataFrame]:
-            return iter([pd.concat(alike(gathered(frame, partial(_prepared, prepare, names))), ignore_index=True)])
+            return iter([grouped(kept, pd.concat(gathered(frame, partial(_prepared, prepare, names))))])
 
         def condense(statistic: ByClass) -> PandasView:
             if any(places(kept[name], 1) is None for name in names) or not all(map(_moves, kept.dtypes)):
@@ -166,7 +167,7 @@ class Preparation:
         return applied(self.steps, fitted(rows, self.empty))
 
 
-def _summarized(prepare: Preparation, summary: ChunkSummary, rows: Any, number: int) -> Any:
+def _summarized(prepare: Callable[[Any], pd.DataFrame], summary: ChunkSummary, rows: Any, number: int) -> Any:
     """What goes to the driver of a partition."""
     return summary.of(prepare(rows), number)
 
@@ -176,9 +177,19 @@ def _condensed(prepare: Preparation, columns: list[str], work: Condensing, rows:
     return work.of(prepare(rows)[columns])
 
 
-def _prepared(prepare: Preparation, columns: list[str], rows: Any, number: int) -> pd.DataFrame:
-    """The rows of a partition, where they have to go to the driver."""
-    return portable(alike([prepare(rows)[columns]])[0])  # type: ignore[no-any-return]
+def _prepared(prepare: Preparation, columns: list[str], rows: Any, number: int = 0) -> pd.DataFrame:
+    """Prepared rows that go elsewhere, with forms as objects in place of categories.
+
+    Where categories of several partitions meet, here or in a shuffle of Dask, pandas makes one list of all, or looks whether
+    the lists are one. Of whole numbers it makes floats where a row of another part lacks one, and it takes 1.0 and 2.0 for
+    "1.0" and "2.0" where each list has one type: a row more would decide whether others are there. Dask hashes the lists.
+    """
+    made = portable(prepare(rows)[columns])
+    for place, dtype in enumerate(made.dtypes):
+        if isinstance(dtype, pd.CategoricalDtype):
+            cells: Any = made.iloc[:, place].astype(object)
+            made.isetitem(place, cells)  # a column: of an array of dates pandas makes dates
+    return made  # type: ignore[no-any-return]
 
 
 def _counted(prepare: Preparation, rows: Any, number: int) -> int:
@@ -186,25 +197,13 @@ def _counted(prepare: Preparation, rows: Any, number: int) -> int:
     return len(rows) if isinstance(rows, pd.DataFrame) else 0
 
 
-def alike(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """The same rows, of which each column of categories has one list of objects in all parts.
-
-    Pandas makes plain columns of categories whose lists differ: of whole numbers, floats where a row of another part lacks
-    one, and then takes several of them for one. The lists hold forms, of which no two are found equal; see `fitted`.
-    """
-    bare = [part.copy(deep=False) for part in parts]
-    for place, dtype in enumerate(parts[0].dtypes):
+def grouped(kept: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows that came from elsewhere, under new labels, with columns of categories where `kept` has them; see `_prepared`."""
+    made = rows.reset_index(drop=True)
+    for place, dtype in enumerate(kept.dtypes):
         if isinstance(dtype, pd.CategoricalDtype):
-            slots: dict[Any, int] = {}
-            codes = []
-            for part in parts:
-                column = part.iloc[:, place].array
-                known = [slots.setdefault(form, len(slots)) for form in column.categories]
-                codes.append(np.array([*known, -1], dtype=np.intp)[column.codes])  # -1, the last one, stays -1
-            categories = objects(slots)
-            for part, own in zip(bare, codes, strict=True):
-                part.isetitem(place, pd.Categorical.from_codes(own, categories))
-    return bare
+            made.isetitem(place, conformed(made.iloc[:, place], dtype).array)
+    return made
 
 
 def portable(made: Any) -> Any:
@@ -219,7 +218,9 @@ def portable(made: Any) -> Any:
     if isinstance(made, pd.Series):
         if made.dtype != np.dtype(object):
             return made
-        cells = objects(cell if _travels(cell) else None for cell in made.array)
+        one = {id(cell): cell for cell in made.array}  # categories that became objects are few
+        sent = {key: cell if _travels(cell) else None for key, cell in one.items()}
+        cells = objects(sent[id(cell)] for cell in made.array)
         return pd.Series(cells, index=made.index, name=made.name, dtype=object)
     if not isinstance(made, pd.DataFrame):
         return made
@@ -242,8 +243,9 @@ def _travels(cell: Any) -> bool:
 
 
 def _moves(dtype: Any) -> bool:
-    """Whether rows of a column can be taken out one by one, as a shuffle does."""
-    return not isinstance(dtype, pd.ArrowDtype) or has_kernel(dtype.pyarrow_dtype)
+    """Whether rows of a column can be taken out one by one, as a shuffle does, which dictionaries may be too long for."""
+    held = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else None
+    return held is None or (has_kernel(held) and not pa.types.is_dictionary(held))
 
 
 def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit: str) -> dd.DataFrame:
@@ -255,7 +257,7 @@ def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit:
     while mark in kept:
         mark += "_"
 
-    meta = kept.assign(**{mark: np.empty(0, dtype=np.int64)})
+    meta = _prepared(Preparation(kept, ()), names, kept).assign(**{mark: np.empty(0, dtype=np.int64)})
     # behind a guard of its own: where the owner shuffles by messages, tasks have no other one
     work = Guarded(partial(_placed, prepare, names, unit, mark, count))
     placed = frame.map_partitions(work, meta=meta, enforce_metadata=False)
@@ -264,7 +266,7 @@ def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit:
 
 def _placed(prepare: Preparation, columns: list[str], unit: str, mark: str, count: int, rows: Any) -> pd.DataFrame:
     """Prepared rows that have a unit, and beside them in which partition it belongs."""
-    rows = portable(alike([prepare(rows)[columns]])[0])
+    rows = _prepared(prepare, columns, rows)
     place = places(rows[unit], count)
     if place is None:
         raise TypeError

@@ -20,6 +20,7 @@ from dateutil import tz
 from support.cells import objects
 from support.columns import view
 from support.frames import fresh, protected
+from support.hostile_rows import BASES, HOSTILE
 
 import pandas_dp
 from pandas_dp.core.partition import Keys
@@ -268,3 +269,24 @@ def test_no_row_decides_the_class_of_others_cells_in_blocks(cells, more):
         )
         told.append(round(float(blocks), 1))
     assert told[0] == told[1]
+
+
+def test_two_tuples_of_one_hash_end_no_question():
+    """Python asks NA whether it equals the other one's cell, which is neither yes nor no."""
+    one, other = (pd.NA, 7), (4, pd.Timedelta(-1775677888063708570, "ns"))
+    assert hash(one) == hash(other)
+    column = pd.Series(
+        pd.Categorical.from_codes([0, 1, 2] * 20, pd.Index(objects(one, other, "a"), tupleize_cols=False))
+    )
+    assert [cell is one for cell in column.cat.categories] == [True, False, False]
+    frame = protected(pd.DataFrame({"x": column}), epsilon=1000)
+    assert (frame.dp(epsilon=50).count("x"), frame.dp(epsilon=50).nunique("x")) == (60, 3)
+    assert frame.dp(epsilon=50).histogram("x", keys=["a", other]).value.tolist() == [20, 20]
+
+
+def test_all_forms_say_whether_they_are_equal():
+    """Of any two that share a hash Python asks it."""
+    listed = [*HOSTILE, *BASES["objects"], *((cell, 1) for cell in HOSTILE)]
+    made = [form for form in map(canonical, listed) if type(form) is not Foreign]
+    assert len(made) > 80
+    assert all(type(one == other) is bool for one, other in itertools.product(made, made))

@@ -385,3 +385,66 @@ def test_a_day_that_python_has_not_got_is_missing_wherever_it_is_read(dtype, hel
     made = conformed(column, pd.Series([], dtype=dtype).dtype)
     alone = conformed(column.iloc[:1], pd.Series([], dtype=dtype).dtype)
     assert (made.dtype, made.iloc[:1].tolist()) == (alone.dtype, alone.tolist()) or pd.isna(alone.iloc[0])
+
+
+VIEWS = [pa.list_view(pa.int64()), pa.large_list_view(pa.string()), pa.run_end_encoded(pa.int32(), pa.int64())]
+VIEWS += [pa.binary_view(), pa.string_view(), pa.list_(pa.int64()), pa.struct([("a", pa.int64())]), pa.binary()]
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize(
+    "dtype", ["object", "Int64", "str", "category", "datetime64[us]", pd.ArrowDtype(pa.list_(pa.int64()))]
+)
+@pytest.mark.parametrize("held", VIEWS, ids=str)
+def test_cells_that_are_all_missing_end_no_process(held, dtype):
+    """Arrow ends the process where pandas makes an array of no chunk at all, as it does of views of lists without one."""
+    wanted = pd.api.types.pandas_dtype(dtype)
+    for chunks in ([], [pa.nulls(0, held)], [pa.nulls(3, held)], [pa.nulls(1, held), pa.nulls(2, held)]):
+        made = conformed(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks, held))), wanted)
+        assert all(map(pd.isna, made))
+        assert len(made) == sum(map(len, chunks))
+    assert all(map(pd.isna, conforming._none(pd.ArrowDtype(held), 3)))  # a column that a partition lacks
+    union = pa.dense_union([pa.field("a", pa.int64())])
+    assert len(conformed(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([], union))), wanted)) == 0
+
+
+def test_a_list_is_a_list_beside_one_that_is_none():
+    """Pandas makes arrays of lists, and nothing where one holds bytes that are no text."""
+    texts = pa.array([["a"], ["b", "c"]], pa.list_(pa.string()))
+    broken = pa.ListArray.from_arrays([0, 1], pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers()))
+    whole, more = (
+        pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(held))) for held in ([texts], [texts, broken])
+    )
+    made = conformed(more, np.dtype(object)).tolist()
+    assert made[:2] == conformed(whole, np.dtype(object)).tolist() == [["a"], ["b", "c"]]
+
+
+@pytest.mark.parametrize("cells", [[pd.Period("2020-01", "M")] * 5, [1j] * 5, [pd.Interval(0, 1)] * 5], ids=repr)
+def test_what_no_question_is_about_shows_no_odd_cell_of_others(cells):
+    """Functions see rows of such columns, of which pandas makes objects beside a text."""
+    for more in ([], ["a"], [None]):
+        parts = [pd.DataFrame({"x": pd.Series(cells + more), "n": 1.0})]
+        empty = pd.DataFrame({"x": pd.Series(cells).iloc[:0], "n": pd.Series([], dtype=float)})
+        ddf = dd.from_map(lambda part, held=parts: held[part], [0], meta=empty, enforce_metadata=False)
+        protected(ddf)
+        seen = ddf.dp(epsilon=SURE).release(lambda rows: float(rows["x"].notna().sum()), sensitivity=1)
+        assert round(float(seen)) == 0
+        ddf.dp.session.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [1, 60])
+def test_dictionaries_that_are_too_long_for_one_end_no_question(values):
+    """Where there are more than 32 partitions a shuffle puts dictionaries together, which must have an int8 for each value."""
+    held = pa.dictionary(pa.int8(), pa.binary())
+
+    def make(part: int) -> pd.DataFrame:
+        cells = pa.array([f"{part}-{place % values}".encode() for place in range(60)]).dictionary_encode().cast(held)
+        return pd.DataFrame(
+            {"u": range(60 * part, 60 * part + 60), "x": pd.arrays.ArrowExtensionArray(pa.chunked_array([cells]))}
+        )
+
+    meta = pd.DataFrame({"u": pd.Series([], dtype="int64"), "x": pd.Series([], dtype=pd.ArrowDtype(held))})
+    ddf = protected(dd.from_map(make, range(40), meta=meta, enforce_metadata=False), unit="u", max_rows=1)
+    assert ddf.dp(epsilon=SURE).count("x") == 2400
+    assert ddf.dp(epsilon=SURE).nunique("x") == 40 * values
