@@ -98,13 +98,11 @@ class Plan(Spelled, Sequence[Query]):
             "plan": self._paid if declared else None,
         }
 
-    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+    if not TYPE_CHECKING:  # see `Spelled`
 
-        def __getattr__(self, name):
-            """Say what a plan can do."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise AttributeError(f"a plan has no {name!r}: {CAN}")
+        def _spelt(self, name):
+            """Say which name is close, or what a plan can do."""
+            return super()._spelt(name) or f": {CAN}"
 
     def table(self) -> pd.DataFrame:
         """Return a row for each query: what it asks, its price, its error, and the error that was wanted.

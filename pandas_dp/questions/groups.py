@@ -509,12 +509,13 @@ class GroupQuestions(PreparedFrame):
             raise ArgumentTypeError(GROUPING)
         if len(columns) == 1 and bins is None and finds(self, "groupby", columns[0], keys, other, null):
             return FoundGroups(self._from_schema(columns), (KeyColumn(columns[0], self._kind(columns[0])),), {})
-        head, asking = f"groupby({columns_text(tuple(columns))}", self._from_schema(columns, keys, bins)
+        head = f"groupby({columns_text(tuple(columns))}"
         if self._price.delta and len(columns) > 1 and not isinstance(keys, pd.DataFrame):
             found = found_of(self, head, columns, keys, bins, other, null)
             if found is not None:
-                return FoundGroups(asking, *found)
-        return PricedGroups(asking, parts_of(self, head, columns, keys, bins, other, null))
+                return FoundGroups(self._from_schema(columns, keys, bins), *found)
+        parts = parts_of(self, head, columns, keys, bins, other, null)
+        return PricedGroups(self._from_schema(columns, keys, bins), parts)
 
 
 class FoundGroups(PricedGroups):

@@ -221,7 +221,7 @@ def test_more_combinations_of_cells_than_64_bits_number():
 # ------------------------------------------------------------------------------------------------------------ refusals
 def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
     frame = opened()
-    finding = r", or discover .*: df.dp\(epsilon=1, delta=1e-5\).groupby\(\['state', 'sex'\](, keys=.*)?\)"
+    finding = r", or discover .*: df.dp\((epsilon=1|within=5), delta=1e-5\).groupby\(\['state', 'sex'\](, keys=.*)?\)"
     cases = [
         (lambda q: q.groupby(["state", "sex"]), r"'state': .*keys=\{'state': \['A', 'B'\], 'sex'.*" + finding),
         (lambda q: q.groupby(["state", "sex"], keys={"sex": ["f"]}), "'state': .*" + finding),

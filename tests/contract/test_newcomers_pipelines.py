@@ -79,7 +79,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (
         lambda d: d.dp(epsilon=1).agg({"pay": "mean"}, bounds={"pay": (0, 9), "age": (0, 9)}),
         ArgumentValueError,
-        "values are asked for; leave out 'age'",
+        "are asked about; leave out 'age'",
     ),
     (
         lambda d: d.dp(epsilon=1).corr("age", "pay"),

@@ -259,7 +259,7 @@ HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.resample('MS', on='day')": r"months are public bins: \.groupby\('day', bins=pd\.period_range\(",
     f"{PRICE}['cost'].clip(0, 9)": r"bounds clip the values of a question: \.mean\(bounds=",
     f"{PRICE}['cost'].corr(df['age'])": r"of two columns: df\.dp\(epsilon=1\)\.corr\(\['age', 'cost'\], bounds=",
-    "pandas_dp.plan([pandas_dp.query(within=20).count()], frame=df).run": r"a plan has no 'run': plan\(df\) asks",
+    "pandas_dp.plan([pandas_dp.query(within=20).count()], frame=df).run": r"no attribute 'run': plan\(df\) asks",
     "pandas_dp.plan([], unit='patient_id')": r"the budget has it, df\.dp\.protect\(epsilon=3, unit=",
     "pandas_dp.query(epsilon=1).count().run": r"query\(df\) asks it",
     "pandas_dp.accounting.compose(rho=0.1)": r"compose\(\[pandas_dp\.accounting\.Gaussian\(0\.1\)\], delta=1e-6\)",
