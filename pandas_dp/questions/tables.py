@@ -352,6 +352,11 @@ class TableQuestions(PreparedFrame):
             wrong = {name: one for name, one in (("index", index), ("columns", columns)) if not isinstance(one, str)}
             alone = [isinstance(one, list) and len(one) == 1 and isinstance(one[0], str) for one in wrong.values()]
             needs = tuple((name, repr(one[0])) for name, one in wrong.items()) if all(alone) else ()
+            if not any(isinstance(one, list | tuple) for one in wrong.values()):
+                said = [*(keys if isinstance(keys, dict) else ()), *(bins if isinstance(bins, dict) else ())]
+                numeric, others = self._examples()
+                known = dict.fromkeys(of for of in (*said, *others, *numeric) if of in self._empty())
+                needs = tuple(zip(wrong, [repr(of) for of in known if of not in (index, columns)], strict=False))
             raise Line("groupby(['state', 'sex', 'age'], ...), and unstack() the answer", needs).refuse(
                 f"{next(iter(wrong))} must be one column, by name; with fewer or more of them ask groups"
             )

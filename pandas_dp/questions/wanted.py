@@ -45,6 +45,8 @@ def wanted_of(
     """Cells in the order written, and whether each column has one function that is no list."""
     if func is None and not named:
         raise ArgumentTypeError(f"func must be a dict of functions by column: {AGG}, or names: {NAMED}")
+    if isinstance(func, Mapping) and func and not any(isinstance(of, str | list) for of in func.values()):
+        raise Line(AGG, (("func", ""), ("bounds", "=func"))).refuse("func names functions by column; bounds go by name")
     if func is not None and named:
         if closest(first := next(iter(named)), OPTIONS):
             raise _misnamed(frame, first)
