@@ -170,11 +170,14 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
         )
     if argument == "func" and numbers:
         more = {"weights": ""} if values.get("weights") is not None else {}
-        asks = ", ".join(f"{name!r}: ['mean', 'std']" for name in typed or numbers[:1])
+        asks = ", ".join(
+            f"{name!r}: {['mean', 'std'] if name in numbers else 'mean'!r}" for name in typed or numbers[:1]
+        )
         return more | {"func": f"{{{asks}}}"} | _pairs(typed or numbers[:1], typed)
     if argument == "candidates" and "domain" in parameters:
         return {argument: "[last_year, other_town]"}
-    if argument == "columns" and "values" in parameters and {*by_name} == {values.get("values"), values.get("index")}:
+    placed = {repr(values.get(name)) for name in ("values", "index")}
+    if argument == "columns" and "values" in parameters and {*map(repr, by_name)} == placed:
         values_of = next((name for name in numbers if name not in by_name), "column")  # the first of three is not there
         return {"values": repr(values_of), "index": repr(values["values"]), "columns": repr(values["index"])}
     if argument in BY_NAME and (numbers or words):

@@ -19,7 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.as_text import of_text
-from pandas_dp.facts.call import LEFT_OUT, columns_text
+from pandas_dp.facts.call import LEFT_OUT, columns_text, listing
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.partition import Parts, few
@@ -254,6 +254,9 @@ class GroupStatistics:
                 "bounds by key go with the listed keys of one column, without other= and null=, and numbers"
             )
         if set(bounds) != set(by.keys) or by.column == column:
+            keys = listing(by.keys)
+            needs = () if "..." in keys else (("bounds", f"dict.fromkeys({keys}, (lower, upper))"),)
+            line = line._replace(needs=needs)
             raise line.refuse("bounds by key name each of the listed keys, and no others", ArgumentValueError)
         ends = {}
         for key in by.keys:

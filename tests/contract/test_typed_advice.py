@@ -34,7 +34,7 @@ NOBODY_KNOWS = (  # what was meant: which column, which expression, what a funct
 TWICE = {  # questions of which what is typed beside a missing argument fits another kind of column, function or list alone
     *("sum of durations", "histogram of days", "sums of bins", "sums of keys", "own numbers", "means of blocks"),
     *("group means of blocks", "top_k", "found top_k", "select by table", "smooth blocks", "groups by noisy size"),
-    *("regression on categories", "agg by column", "agg by name"),
+    *("regression on categories", "agg by column", "agg by name", *questions.IN_OWN_BOUNDS),
 }
 numbered = itertools.count()
 
