@@ -603,7 +603,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             raise AttributeError(f"{name!r} belongs to the session: {first}{line}")
         if not hasattr(_questions(), name):
             own = [known for known in dir(type(self)) if not known.startswith("_")]
-            raise AttributeError(missing_question(_questions(), name, "'column', ", own=own))
+            hint = missing_question(_questions(), name, "'column', ", own=own)
+            raise AttributeError(self(epsilon=1)._in_own_columns(hint))
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
 
     def __getitem__(self, key: Any) -> Any:

@@ -78,7 +78,9 @@ class PricedColumn(ColumnForms):
 
         def __getattr__(self, name):
             """Say what can be asked, for a name of pandas that cannot."""
-            raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, ""))
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise AttributeError(self._frame._in_own_columns(missing_question(type(self), name, "")))
 
     def count(self) -> IntRelease:
         """Count the non-null rows; see `PricedFrame.count`.

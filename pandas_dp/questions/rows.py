@@ -28,7 +28,7 @@ from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
 from pandas_dp.questions.lacking import lacking
 from pandas_dp.questions.preview_request import Ahead
-from pandas_dp.questions.unknown_names import missing_question
+from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.steps.steps import RowSteps
@@ -103,10 +103,13 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             if name.startswith("_"):
                 raise AttributeError(name)
             column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
-            kinds = {of: kind_or_none(dtype) for of, dtype in self._empty().dtypes.items()}
-            day = next((of for of, kind in kinds.items() if kind is not None and kind.name == "datetime"), "visit")
-            hint = missing_question(type(self), name, "'column', ").replace("'visit'", repr(day))
-            raise AttributeError(column or hint)
+            raise AttributeError(column or self._in_own_columns(missing_question(type(self), name, "'column', ")))
+
+    def _in_own_columns(self, hint: str) -> str:
+        """A hint with columns of this table for those of its examples."""
+        kinds = {of: kind_or_none(dtype) for of, dtype in self._empty().dtypes.items() if isinstance(of, str)}
+        keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
+        return in_own_columns(hint, self._examples()[0], keys, dates)
 
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""

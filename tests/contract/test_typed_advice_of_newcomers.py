@@ -23,6 +23,7 @@ KNOWN = {
     "(lower, upper)": "(0, 500)",
     "keys=[...]": "keys=['A', 'B']",
     "largest_change": "10",
+    "period_range(first, last": "period_range('2024-01', '2024-12'",
 }
 MONTHS = "pd.period_range('2024-01', '2024-12', freq='M')"
 PRICE = "df.dp(epsilon=1)"
@@ -265,6 +266,17 @@ HABITS = {  # which have no line to type in the place of all
     "pandas_dp.accounting.compose(rho=0.1)": r"compose\(\[pandas_dp\.accounting\.Gaussian\(0\.1\)\], delta=1e-6\)",
     "pandas_dp.compose": "it is pandas_dp.accounting.compose",
     "pandas_dp.reed_csv": "did you mean 'read_csv'",
+    f"{PRICE}.isna().sum()": r"\.query\('age\.isna\(\)'\)\.count\(\) counts the rows without a value",
+    f"{PRICE}['day'].dt.dayofweek": r"such as the month: \.assign\(month=lambda d: d\.day\.dt\.month\)",
+    f"{PRICE}.loc[df['age'] > 65, 'cost'].mean()": r"by a condition, .*\.query\('age >= 65'\)",
+    f"{PRICE}.where('age > 65').count()": r"rows are chosen by \.query\('age >= 65'\)",
+    f"{PRICE}.hist('age')": r"ask \.histogram\('age', bins=",
+    f"{PRICE}.noisy_max('ward')": r"\.top_k\('ward', 1, keys=",
+    f"{PRICE}.trimmed_mean('cost')": r"\.mean\('age', bounds=\(lower, upper\), method='trimmed'\)",
+    f"{PRICE}['cost'].iqr()": r"\.quantile\(\[0\.25, 0\.75\], bounds=",
+    f"{PRICE}.percentile('age', 95)": r"shares, not percents: \.quantile\('age', 0\.95, bounds=",
+    f"{PRICE}.ttest('age')": r"no such test; means and their \.interval\(\): \.groupby\('ward', keys=",
+    "df.dp.reset()": r"what was spent stays spent; df\.dp\.session\.close\(\)",
     f"{PRICE}.assign(month=df['day'].dt.month)": r"in a function: lambda d: d\['age'\]",
 }
 
