@@ -79,33 +79,78 @@ def behind(call: ast.Call, columns: Iterable[str], lacks: Callable[[str], str]) 
         How the bounds of a column are typed that a question about it lacks; no text where it lacks none.
     """
     caller = _caller()
-    if caller is None:
+    place, above = (None, {}) if caller is None else _nodes(caller)
+    calls = (node for node in above if isinstance(node, ast.Call))
+    first = next(
+        (one for one in calls if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
+    )
+    if first is None or ast.dump(first) != ast.dump(call):
         return ""
+    return _typed(_whole(first, above, columns, lacks)).removeprefix(_typed(first))
+
+
+def completed(
+    name: str,
+    price: str,
+    columns: Iterable[str],
+    lacks: Callable[[str], str],
+    needs: Callable[[ast.Call, str, str | None], Mapping[str, str]],
+) -> str:
+    """The chain in which a name was looked up behind a point, as a question that lacks nothing; no text if it is unknown.
+
+    Parameters
+    ----------
+    name : str
+        A question, or a column that is selected in brackets.
+    price : str
+        How a price that is missing before it is typed; no text where it is there.
+    columns, lacks
+        As for `behind`.
+    needs : callable
+        What a call lacks, of a question, and of a column that is selected.
+    """
+    caller = _caller()
+    place, above = (None, {}) if caller is None else _nodes(caller)
+    ends = () if place is None else (place[1], place[3])
+    nodes = (node for node in above if isinstance(node, ast.Attribute) and node.attr == name)
+    node = next((one for one in nodes if (one.end_lineno, one.end_col_offset) == ends), None)
+    if node is None:
+        return ""
+    question: Any = above[node] if name in {*columns} else node
+    call = above.get(question)
+    if not isinstance(question, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not question:
+        return ""
+    if price:
+        node.value = ast.Call(node.value, [], [ast.keyword("epsilon", ast.Constant(float(price)))])
+    more = needs(call, question.attr, name if question is not node else None)
+    call.keywords += [ast.keyword(argument, ast.parse(text, mode="eval").body) for argument, text in more.items()]
+    if question is not node:
+        question.value = ast.Subscript(node.value, ast.Constant(name))
+    line = _typed(_whole(call, above, columns, lacks))
+    return line if len(line) <= LONGEST_LINE else ""
+
+
+def _nodes(caller: FrameType) -> tuple[Any, dict[Any, Any]]:
+    """Where in its code a frame is, and all nodes of that code with those above them."""
     place = next(islice(caller.f_code.co_positions(), caller.f_lasti // 2, None), None)
     text = "".join(linecache.getlines(caller.f_code.co_filename, caller.f_globals))
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         tree = ast.parse(text) if len(text) < LONGEST_FILE else ast.parse("")
-        above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-        calls = (node for node in above if isinstance(node, ast.Call))
-        first = next(
-            (one for one in calls if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
-        )
-        last: Any = first
-        while (
-            isinstance(above.get(last), ast.Call | ast.Attribute | ast.Subscript) and last in vars(above[last]).values()
-        ):
-            last = above[last]
-            inner = getattr(last, "value", None)
-            if isinstance(inner, ast.Attribute) and inner.attr in {*columns}:
-                last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
-            if (
-                isinstance(last, ast.Call)
-                and isinstance(last.func, ast.Attribute)
-                and last.func.attr in (*BOUNDED, "agg")
-            ):
-                _bound(last, last.func, lacks)
-        return "" if first is None or ast.dump(first) != ast.dump(call) else _typed(last).removeprefix(_typed(first))
-    return ""
+        return place, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    return place, {}
+
+
+def _whole(first: Any, above: Mapping[Any, Any], columns: Iterable[str], lacks: Callable[[str], str]) -> Any:
+    """The chain that a call begins, in which questions about groups have the bounds that they lack."""
+    last = first
+    while isinstance(above.get(last), ast.Call | ast.Attribute | ast.Subscript) and last in vars(above[last]).values():
+        last = above[last]
+        inner = getattr(last, "value", None)
+        if isinstance(inner, ast.Attribute) and inner.attr in {*columns}:
+            last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
+        if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in (*BOUNDED, "agg"):
+            _bound(last, last.func, lacks)
+    return last
 
 
 def _bound(call: ast.Call, func: ast.Attribute, lacks: Callable[[str], str]) -> None:

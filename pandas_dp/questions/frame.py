@@ -32,7 +32,7 @@ from pandas_dp.questions.statistics import StatisticQuestions
 from pandas_dp.questions.streams import StreamQuestions
 from pandas_dp.questions.tables import TableQuestions
 from pandas_dp.questions.unknown_bounds import asked, bounded, full, is_private, mean_asked, square_lattice
-from pandas_dp.questions.unknown_names import missing_question, refuse_dates
+from pandas_dp.questions.unknown_names import in_own_columns, missing_question, refuse_dates
 from pandas_dp.questions.wanted import PricedColumns
 from pandas_dp.release.values import FloatRelease, IntRelease, Release
 from pandas_dp.session.refining import refine
@@ -80,7 +80,7 @@ class PricedColumn(ColumnForms):
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise AttributeError(self._frame._in_own_columns(missing_question(type(self), name, "")))
+            raise AttributeError(in_own_columns(self._frame, missing_question(type(self), name, "")))
 
     def count(self) -> IntRelease:
         """Count the non-null rows; see `PricedFrame.count`.

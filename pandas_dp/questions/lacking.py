@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.errors import PandasDPError
+from pandas_dp.facts.advice import examples
 from pandas_dp.facts.checks import BINS, KEYS
+from pandas_dp.facts.written import completed, is_expression
 
 if TYPE_CHECKING:
     from pandas_dp.facts.kinds import Kind
@@ -51,6 +55,34 @@ def lacking(frame: PreparedFrame, parameters: Iterable[str], values: Mapping[str
                 {"bounds": PAIR} if frame._kind(value).name != "bool" and frame._facts(value).bounds is None else {}
             )
     return found
+
+
+def completed_line(frame: PreparedFrame, name: str, price: str = "") -> str:
+    """The question that was typed, with its price and what it lacks, where a name was not found; see `completed`."""
+
+    def needs(call: ast.Call, question: str, column: str | None) -> dict[str, str]:
+        method = getattr(type(frame), question, None)
+        if method is None:
+            return {}
+        parameters = dict(list(inspect.signature(method).parameters.items())[1:])
+        values: dict[str, Any] = {} if column is None else {"column": column}
+        free = [one for one in parameters if one not in values]
+        try:
+            values |= {one: ast.literal_eval(node) for one, node in zip(free, call.args, strict=False)}
+            values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
+        except ValueError:  # what a variable holds is not looked at
+            return {}
+        more: dict[str, str] = {}
+        for one, parameter in parameters.items():
+            if one not in values | more and (parameter.default is parameter.empty or one == "columns"):
+                more |= examples(frame, one, parameters, values | more)
+        more |= {one: text for one, text in lacking(frame, parameters, values | more).items() if one not in more}
+        return more if all(is_expression(text) for text in more.values()) else {}
+
+    def bounds(column: str) -> str:
+        return lacking(frame, ("bounds",), {"column": column}).get("bounds", "")
+
+    return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds, needs)
 
 
 def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
-from pandas_dp.questions.lacking import lacking
+from pandas_dp.questions.lacking import completed_line, lacking
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 from pandas_dp.session.registry import table_of
@@ -102,14 +102,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
-            raise AttributeError(column or self._in_own_columns(missing_question(type(self), name, "'column', ")))
-
-    def _in_own_columns(self, hint: str) -> str:
-        """A hint with columns of this table for those of its examples."""
-        kinds = {of: kind_or_none(dtype) for of, dtype in self._empty().dtypes.items() if isinstance(of, str)}
-        keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
-        return in_own_columns(hint, self._examples()[0], keys, dates)
+            if name in self._empty():
+                line = completed_line(self, name) or f"df.dp(epsilon=0.5)[{name!r}]"
+                raise AttributeError(f"{name!r} is a column; select it: {line}")
+            raise AttributeError(in_own_columns(self, missing_question(type(self), name, "'column', ")))
 
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""

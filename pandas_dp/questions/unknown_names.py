@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from keyword import iskeyword
+from typing import TYPE_CHECKING
 
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import columns_text
-from pandas_dp.facts.kinds import Kind
+from pandas_dp.facts.kinds import Kind, kind_or_none
+
+if TYPE_CHECKING:
+    from pandas_dp.questions.rows import PreparedFrame
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
 LACKING = (("bounds", "(lower, upper)"),)
@@ -111,9 +115,12 @@ _OTHERS = {  # names of other packages and of lectures
     "iqr interquartile_range": "it is the difference of `.quantile({column}[0.25, 0.75], bounds=(lower, upper))`",
     "percentile percentiles": "shares, not percents: `.quantile({column}0.95, bounds=(lower, upper))`",
     "marginal marginals contingency_table cross_tab": f"it is `.groupby(['ward', 'sex'], keys={_TWO}).size()`",
-    "chi2 chisquare chi2_contingency chi_square": f"where each row is a unit it is .independence() of the answer of `.crosstab('ward', 'sex', keys={_TWO})`",
+    "chi2 chisquare chi2_contingency chi_square": (
+        f"where each row is a unit it is .independence() of the answer of `.crosstab('ward', 'sex', keys={_TWO})`"
+    ),
     "ttest t_test ttest_ind anova f_oneway": (
-        "there is no such test; means and their .interval(): `.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper))`"
+        "there is no such test; means and their .interval(): "
+        "`.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper))`"
     ),
     "pca svd": (
         "compute it, for free, of the matrix `.cov(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
@@ -208,9 +215,12 @@ def missing_question(
     return f".dp has no {name!r}{close} There are: {', '.join(questions)}"
 
 
-def in_own_columns(hint: str, numbers: Iterable[str], words: Iterable[str], dates: Iterable[str]) -> str:
+def in_own_columns(frame: PreparedFrame, hint: str) -> str:
     """A hint with columns of the user's table in the place of those that are examples, as far as there are such."""
-    for examples, found in ((("age", "cost"), numbers), (("ward", "sex"), words), (("visit",), dates)):
+    kinds = {of: kind_or_none(dtype) for of, dtype in frame._empty().dtypes.items() if isinstance(of, str)}
+    keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
+    numbers = frame._examples()[0]
+    for examples, found in ((("age", "cost"), numbers), (("ward", "sex"), keys), (("visit",), dates)):
         own = [name for name in found if name.isidentifier() and not iskeyword(name)]
         free = iter([name for name in own if name not in examples])
         for example in examples:

@@ -26,7 +26,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (lambda d: d.dp(epsilon=1).groupby("when", freq="M"), ArgumentTypeError, r"bins=pd\.period_range\("),
     (lambda d: d.dp(epsilon=1).crosstab("sex", "city", aggfunc="sum"), ArgumentTypeError, r"is \.pivot_table\('cost'"),
     (lambda d: d.dp(epsilon=1).resample("ME", on="when"), AttributeError, r"bins=pd\.period_range\("),
-    (lambda d: d.dp(epsilon=1).isna(), AttributeError, r"\.count\('age'\) counts the rows that have a value"),
+    (lambda d: d.dp(epsilon=1).isna(), AttributeError, r"\.count\('age'\) those that have one"),
     (
         lambda d: d.dp(epsilon=1).quantile(0.5),
         ArgumentTypeError,

@@ -149,6 +149,14 @@ ONE = {  # refusal, and what is typed then
     f"{PRICE}.linear_regression('cost', 'ward')": "'cost', 'ward', keys={'ward': ['A', 'B']}, bounds={'cost': (0, 500)})",
     f"{PRICE}[['age', 'cost']].corr()": "[['age', 'cost']].corr(bounds={'age': (0, 500), 'cost': (0, 500)})",
     f"{PRICE}.corr('age', 'cost')": "corr(['age', 'cost'], bounds={'age': (0, 500), 'cost': (0, 500)})",
+    # without a price, or a column behind a point: all that lacks at once
+    "df.dp.mean('age')": "df.dp(epsilon=0.5).mean('age', bounds=(0, 500))",
+    "df.dp.sum('cost', bounds=(0, 9))": "df.dp(epsilon=0.5).sum('cost', bounds=(0, 9))",
+    "df.dp.describe()": "describe(bounds={'age': (0, 500), 'cost': (0, 500)}, columns=['age', 'cost'])",
+    "df.dp.age.quantile(0.9)": "df.dp(epsilon=0.5)['age'].quantile(0.9, bounds=(0, 500))",
+    "df.dp.groupby('ward').cost.mean()": "df.dp(epsilon=0.5).groupby('ward', keys=['A', 'B'])['cost'].mean(bounds=(0, 500))",
+    "df.dp(epsilon=0.25).age.mean()": "df.dp(epsilon=0.25)['age'].mean(bounds=(0, 500))",
+    f"{PRICE}.ward.value_counts()": f"{PRICE}['ward'].value_counts(keys=['A', 'B'])",
     # functions
     f"{PRICE}.release()": "release(function=lambda d: len(d), sensitivity=10)",
     f"{PRICE}.release(lambda d: d['cost'].mean())": "release(lambda d: d['cost'].mean(), sensitivity=10)",
