@@ -608,6 +608,12 @@ class Accessor(RowSteps[pd.DataFrame]):
         line = completed_line(self(epsilon=0.5), name, "0.5") or f"df.dp(epsilon=0.5).{name}(...)"
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: {line}")
 
+    def __len__(self) -> int:
+        """Say how rows are counted."""
+        raise ArgumentTypeError(
+            "len() would tell the exact number of rows; ask it at a price: df.dp(epsilon=0.5).count()"
+        )
+
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
         raise ArgumentTypeError(

@@ -15,6 +15,7 @@ from pandas_dp.errors import (
     UnverifiedFrameError,
 )
 from pandas_dp.facts.call import QUESTION, Call
+from pandas_dp.facts.chains import grouped
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
 from pandas_dp.facts.written import as_written, asked_frame, behind, corrected, is_expression, rewritten, with_delta
 
@@ -47,6 +48,10 @@ def show_line(
         tail = behind(
             written, asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", "")
         )
+        if own_groups := grouped(written, asked._empty()):
+            closed = "; a bin holds its lower edge" * ("bins=[" in own_groups)
+            error.args = (f"groups are of a column, by its name: {own_groups}{tail}{closed}",)
+            return
     if error._priced is not None:
         text, delta = error._priced
         before = asked._before if asked._before.startswith("[") else f".{asked._before}"

@@ -27,8 +27,8 @@ def as_written(name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
 
     Names of variables stay names: what they hold is not looked at.
     """
-    caller = _caller()
-    found = None if caller is None else _parsed(caller)
+    caller = user_frame()
+    found = None if caller is None else parsed_at(caller)
     if not isinstance(found, ast.Call) or not isinstance(found.func, ast.Attribute) or found.func.attr != name:
         return None
     same = len(found.args) == len(args) and {word.arg for word in found.keywords} == set(options)
@@ -37,12 +37,12 @@ def as_written(name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
 
 def caution(text: str) -> None:
     """Warn at the user's line, each time: Python tells a text once for a line, and cells of a notebook share their numbers."""
-    caller = _caller() or sys._getframe(1)
+    caller = user_frame() or sys._getframe(1)
     module = caller.f_globals.get("__name__")
     warnings.warn_explicit(text, UserWarning, caller.f_code.co_filename, caller.f_lineno, module)
 
 
-def _caller() -> FrameType | None:
+def user_frame() -> FrameType | None:
     """The frame that called the package."""
     caller: FrameType | None = sys._getframe(1)
     while caller is not None and caller.f_code.co_filename.startswith(PACKAGE):
@@ -50,7 +50,7 @@ def _caller() -> FrameType | None:
     return caller
 
 
-def _parsed(caller: FrameType) -> ast.expr | None:
+def parsed_at(caller: FrameType) -> ast.expr | None:
     """The expression that a frame is in."""
     spans = islice(caller.f_code.co_positions(), caller.f_lasti // 2, None)
     first, last, start, end = next(spans, (None,) * 4)
@@ -78,59 +78,18 @@ def behind(call: ast.Call, columns: Iterable[str], lacks: Callable[[str], str]) 
     lacks : callable
         How the bounds of a column are typed that a question about it lacks; no text where it lacks none.
     """
-    caller = _caller()
-    place, above = (None, {}) if caller is None else _nodes(caller)
+    caller = user_frame()
+    place, above = (None, {}) if caller is None else nodes_of(caller)
     calls = (node for node in above if isinstance(node, ast.Call))
     first = next(
         (one for one in calls if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
     )
     if first is None or ast.dump(first) != ast.dump(call):
         return ""
-    return _typed(_whole(first, above, columns, lacks)).removeprefix(_typed(first))
+    return typed_text(whole_chain(first, above, columns, lacks)).removeprefix(typed_text(first))
 
 
-def completed(
-    name: str,
-    price: str,
-    columns: Iterable[str],
-    lacks: Callable[[str], str],
-    needs: Callable[[ast.Call, str, str | None], Mapping[str, str]],
-) -> str:
-    """The chain in which a name was looked up behind a point, as a question that lacks nothing; no text if it is unknown.
-
-    Parameters
-    ----------
-    name : str
-        A question, or a column that is selected in brackets.
-    price : str
-        How a price that is missing before it is typed; no text where it is there.
-    columns, lacks
-        As for `behind`.
-    needs : callable
-        What a call lacks, of a question, and of a column that is selected.
-    """
-    caller = _caller()
-    place, above = (None, {}) if caller is None else _nodes(caller)
-    ends = () if place is None else (place[1], place[3])
-    nodes = (node for node in above if isinstance(node, ast.Attribute) and node.attr == name)
-    node = next((one for one in nodes if (one.end_lineno, one.end_col_offset) == ends), None)
-    if node is None:
-        return ""
-    question: Any = above[node] if name in {*columns} else node
-    call = above.get(question)
-    if not isinstance(question, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not question:
-        return ""
-    if price:
-        node.value = ast.Call(node.value, [], [ast.keyword("epsilon", ast.Constant(float(price)))])
-    more = needs(call, question.attr, name if question is not node else None)
-    call.keywords += [ast.keyword(argument, ast.parse(text, mode="eval").body) for argument, text in more.items()]
-    if question is not node:
-        question.value = ast.Subscript(node.value, ast.Constant(name))
-    line = _typed(_whole(call, above, columns, lacks))
-    return line if len(line) <= LONGEST_LINE else ""
-
-
-def _nodes(caller: FrameType) -> tuple[Any, dict[Any, Any]]:
+def nodes_of(caller: FrameType) -> tuple[Any, dict[Any, Any]]:
     """Where in its code a frame is, and all nodes of that code with those above them."""
     place = next(islice(caller.f_code.co_positions(), caller.f_lasti // 2, None), None)
     text = "".join(linecache.getlines(caller.f_code.co_filename, caller.f_globals))
@@ -140,7 +99,7 @@ def _nodes(caller: FrameType) -> tuple[Any, dict[Any, Any]]:
     return place, {}
 
 
-def _whole(first: Any, above: Mapping[Any, Any], columns: Iterable[str], lacks: Callable[[str], str]) -> Any:
+def whole_chain(first: Any, above: Mapping[Any, Any], columns: Iterable[str], lacks: Callable[[str], str]) -> Any:
     """The chain that a call begins, in which questions about groups have the bounds that they lack."""
     last = first
     while isinstance(above.get(last), ast.Call | ast.Attribute | ast.Subscript) and last in vars(above[last]).values():
@@ -241,11 +200,11 @@ def rewritten(
             words = [word for word in words if word.arg != name] + ([ast.keyword(name, typed)] if typed else [])
         else:
             words = [ast.keyword(name, typed) if word.arg == name else word for word in words]
-    line = _typed(ast.Call(func, placed, words)) + f".{then}()" * bool(then)
+    line = typed_text(ast.Call(func, placed, words)) + f".{then}()" * bool(then)
     return line if len(line) <= LONGEST_LINE else None
 
 
-def asked_frame(call: ast.Call) -> str | None:
+def asked_frame(call: ast.expr) -> str | None:
     """What stands before ``.dp`` in a chain of calls."""
     node: ast.expr = call
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
@@ -264,7 +223,7 @@ def with_delta(call: ast.Call, delta: str) -> str | None:
                 return None
             words = [word for word in node.keywords if word.arg != "delta"]
             node.keywords = [*words, ast.keyword("delta", ast.parse(delta, mode="eval").body)]
-            return _typed(made)
+            return typed_text(made)
     return None
 
 
@@ -273,7 +232,7 @@ def corrected(call: ast.Call, wrong: str, right: str) -> str:
     for node in ast.walk(call):
         if isinstance(node, ast.Constant) and node.value == wrong:
             node.value = right
-    return _typed(call)
+    return typed_text(call)
 
 
 def pivoted(call: ast.Call) -> ast.Call:
@@ -292,7 +251,8 @@ class _Plain(ast.NodeTransformer):
         return ast.Name(repr(node.value).replace("e-0", "e-")) if type(node.value) is float else node
 
 
-def _typed(call: ast.expr) -> str:
+def typed_text(call: ast.expr) -> str:
+    """Code as one types it."""
     return ast.unparse(_Plain().visit(call))
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.errors import PandasDPError
 from pandas_dp.facts.advice import examples
+from pandas_dp.facts.chains import completed
 from pandas_dp.facts.checks import BINS, KEYS
-from pandas_dp.facts.written import completed, is_expression
+from pandas_dp.facts.written import is_expression
 
 if TYPE_CHECKING:
     from pandas_dp.facts.kinds import Kind
@@ -79,10 +80,12 @@ def completed_line(frame: PreparedFrame, name: str, price: str = "") -> str:
         more |= {one: text for one, text in lacking(frame, parameters, values | more).items() if one not in more}
         return more if all(is_expression(text) for text in more.values()) else {}
 
-    def bounds(column: str) -> str:
-        return lacking(frame, ("bounds",), {"column": column}).get("bounds", "")
+    return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds_of(frame), needs)
 
-    return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds, needs)
+
+def bounds_of(frame: PreparedFrame) -> Callable[[str], str]:
+    """How the bounds of a column are typed that a question about it lacks."""
+    return lambda column: lacking(frame, ("bounds",), {"column": column}).get("bounds", "")
 
 
 def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:

@@ -107,6 +107,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 raise AttributeError(f"{name!r} is a column; select it: {line}")
             raise AttributeError(in_own_columns(self, missing_question(type(self), name, "'column', ")))
 
+    def __len__(self) -> int:
+        """Say how rows are counted."""
+        raise ArgumentTypeError("len() would tell the exact number of rows; ask it: .count()")
+
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""
         made = object.__new__(type(self))

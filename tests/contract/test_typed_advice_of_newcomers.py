@@ -44,7 +44,7 @@ class Notebook:
     def __init__(self, df: pd.DataFrame | None = None, **terms: object) -> None:
         table = visits() if df is None else df
         table.dp.protect(epsilon=1000, name=fresh(), **terms)
-        self.names = {"df": table, "visits": table, "pd": pd, "pandas_dp": pandas_dp}
+        self.names = {"df": table, "visits": table, "pd": pd, "pandas_dp": pandas_dp, "limit": lambda: 65}
 
     def run(self, line: str) -> str | None:
         """What a line is refused with, or nothing."""
@@ -157,6 +157,17 @@ ONE = {  # refusal, and what is typed then
     "df.dp.groupby('ward').cost.mean()": "df.dp(epsilon=0.5).groupby('ward', keys=['A', 'B'])['cost'].mean(bounds=(0, 500))",
     "df.dp(epsilon=0.25).age.mean()": "df.dp(epsilon=0.25)['age'].mean(bounds=(0, 500))",
     f"{PRICE}.ward.value_counts()": f"{PRICE}['ward'].value_counts(keys=['A', 'B'])",
+    # masks, and groups that pandas makes
+    f"{PRICE}[df.age > 65]['cost'].mean()": f"{PRICE}.query('age > 65')['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}[(df['age'] > 65) & ~(df.ward == 'A')].count()": """.query("(age > 65) & ~(ward == 'A')").count()""",
+    f"{PRICE}.groupby(pd.cut(df.age, [0, 18, 99])).cost.mean()": (
+        ".groupby('age', bins=[0, 18, 99])['cost'].mean(bounds=(0, 500))"
+    ),
+    f"{PRICE}.groupby(df.day.dt.month)['cost'].mean()": (
+        ".assign(month=lambda d: d['day'].dt.month).groupby('month', keys=range(1, 13))['cost'].mean(bounds=(0, 500))"
+    ),
+    f"{PRICE}.groupby(df.day.dt.month, keys=[1, 2]).size()": "dt.month).groupby('month', keys=[1, 2]).size()",
+    f"{PRICE}.groupby(df['age'] > 65).size()": ".assign(holds=lambda d: d['age'] > 65).groupby('holds').size()",
     # functions
     f"{PRICE}.release()": "release(function=lambda d: len(d), sensitivity=10)",
     f"{PRICE}.release(lambda d: d['cost'].mean())": "release(lambda d: d['cost'].mean(), sensitivity=10)",
@@ -284,6 +295,14 @@ HABITS = {  # which have no line to type in the place of all
     f"{PRICE}['cost'].iqr()": r"\.quantile\(\[0\.25, 0\.75\], bounds=",
     f"{PRICE}.percentile('age', 95)": r"shares, not percents: \.quantile\('age', 0\.95, bounds=",
     f"{PRICE}.ttest('age')": r"no such test; means and their \.interval\(\): \.groupby\('ward', keys=",
+    f"({PRICE}['age'] > 65).mean()": r"rows are chosen by \.query\('age > 65'\), before the column",
+    f"{PRICE}['age'] == limit()": r"rows are chosen by \.query\('\.\.\.'\)",
+    f"{PRICE}[df.age > limit()]": r"rows are chosen by \.query\('age >= 65'\)",
+    f"{PRICE}[df.age > df.age.mean()]": r"rows are chosen by \.query\('age >= 65'\)",
+    f"len({PRICE})": r"ask it: \.count\(\)",
+    "len(df.dp)": r"ask it at a price: df\.dp\(epsilon=0\.5\)\.count\(\)",
+    "df.dp.session.reset()": "did you mean 'close'",
+    "df.dp.session.ledger": "did you mean 'releases'",
     "df.dp.reset()": r"what was spent stays spent; df\.dp\.session\.close\(\)",
     f"{PRICE}.assign(month=df['day'].dt.month)": r"in a function: lambda d: d\['age'\]",
 }
