@@ -20,6 +20,7 @@ _SAME = {  # other words for a question, which differ from it by more than a sli
     "cov": "covariance",
     "report": "to_html html certificate save export",
     "releases": "history log queries questions ledger",
+    "compose": "composition rho_to_epsilon rho_to_eps zcdp_to_approx_dp zcdp_to_dp",
     "close": "reset unprotect clear end stop",
     "left": "remaining",
     "value": "result answer number estimate",

@@ -107,9 +107,28 @@ def whole_chain(first: Any, above: Mapping[Any, Any], columns: Iterable[str], la
         inner = getattr(last, "value", None)
         if isinstance(inner, ast.Attribute) and inner.attr in {*columns}:
             last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
+        if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute):
+            _meant(last, last.func)
         if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in (*BOUNDED, "agg"):
             _bound(last, last.func, lacks)
     return last
+
+
+def _meant(call: ast.Call, func: ast.Attribute) -> None:
+    """Put in the place of a question that groups have not got the one that says the same of each of them."""
+    first = call.args[0] if len(call.args) == 1 and not call.keywords else None
+    named = first.value if isinstance(first, ast.Constant) else None
+    selected = func.value.slice if isinstance(func.value, ast.Subscript) else None
+    if func.attr == "transform" and named in (*BOUNDED, "count"):
+        func.attr, call.args = named, []
+    elif func.attr == "describe" and isinstance(func.value, ast.Subscript) and isinstance(selected, ast.Constant):
+        func.attr, func.value = "agg", func.value.value
+        asked = ast.List([ast.Constant(one) for one in ("count", "mean", "std", "median")])
+        call.args = [ast.Dict([selected], [asked])]
+    elif func.attr == "agg":
+        for node in [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]:
+            if isinstance(node, ast.Constant) and node.value == "size":
+                node.value = "count"
 
 
 def _bound(call: ast.Call, func: ast.Attribute, lacks: Callable[[str], str]) -> None:

@@ -157,6 +157,16 @@ ONE = {  # refusal, and what is typed then
     "df.dp.groupby('ward').cost.mean()": "df.dp(epsilon=0.5).groupby('ward', keys=['A', 'B'])['cost'].mean(bounds=(0, 500))",
     "df.dp(epsilon=0.25).age.mean()": "df.dp(epsilon=0.25)['age'].mean(bounds=(0, 500))",
     f"{PRICE}.ward.value_counts()": f"{PRICE}['ward'].value_counts(keys=['A', 'B'])",
+    # questions that groups have not got
+    f"{PRICE}.groupby('ward')['cost'].describe()": (
+        f"{WARDS}.agg({{'cost': ['count', 'mean', 'std', 'median']}}, bounds={{'cost': (0, 500)}})"
+    ),
+    f"{PRICE}.groupby('ward')['cost'].transform('mean')": f"{WARDS}['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}.groupby('ward').agg(avg=('cost', 'mean'), n=('cost', 'size'))": (
+        "agg(avg=('cost', 'mean'), n=('cost', 'count'), bounds={'cost': (0, 500)})"
+    ),
+    f"{WARDS}.agg(n=('cost', 'size'))": f"{WARDS}.agg(n=('cost', 'count'))",
+    f"{WARDS}.agg({{'cost': ['size']}})": f"{WARDS}.agg({{'cost': ['count']}})",
     # masks, and groups that pandas makes
     f"{PRICE}[df.age > 65]['cost'].mean()": f"{PRICE}.query('age > 65')['cost'].mean(bounds=(0, 500))",
     f"{PRICE}[(df['age'] > 65) & ~(df.ward == 'A')].count()": """.query("(age > 65) & ~(ward == 'A')").count()""",
@@ -274,6 +284,9 @@ def test_found_keys_are_told_where_they_answer_the_question():
 HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
     f"{WARDS}.size().plt()": "did you mean 'plot'",
+    f"{PRICE}.count().variance": r"\.mechanism tells the noise",
+    f"{PRICE}.count().std()": r"\.mechanism tells the noise",
+    "pandas_dp.rho_to_epsilon": "it is pandas_dp.accounting.compose",
     f"{PRICE}.count().plots()": "did you mean 'plot'",
     f"{PRICE}.mean('age', bounds=(0, 90)).result": "did you mean 'value'",
     f"{PRICE}.resample('MS', on='day')": r"months are public bins: \.groupby\('day', bins=pd\.period_range\(",
