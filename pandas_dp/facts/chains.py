@@ -28,6 +28,7 @@ def completed(
     columns: Iterable[str],
     lacks: Callable[[str], str],
     needs: Callable[[ast.Call, str, str | None], Mapping[str, str]],
+    meant: str = "",
 ) -> str:
     """The chain in which a name was looked up behind a point, as a question that lacks nothing; no text if it is unknown.
 
@@ -41,6 +42,8 @@ def completed(
         As for `behind`.
     needs : callable
         What a call lacks, of a question, and of a column that is selected.
+    meant : str
+        How a question is spelled right.
     """
     caller = user_frame()
     place, above = (None, {}) if caller is None else nodes_of(caller)
@@ -53,6 +56,7 @@ def completed(
     call = above.get(question)
     if not isinstance(question, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not question:
         return ""
+    question.attr = meant or question.attr
     if price:
         node.value = ast.Call(node.value, [], [ast.keyword("epsilon", ast.Constant(float(price)))])
     more = needs(call, question.attr, name if question is not node else None)

@@ -13,6 +13,7 @@ from pandas_dp.facts.advice import examples
 from pandas_dp.facts.chains import completed
 from pandas_dp.facts.checks import BINS, KEYS
 from pandas_dp.facts.written import is_expression
+from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 
 if TYPE_CHECKING:
     from pandas_dp.facts.kinds import Kind
@@ -58,7 +59,7 @@ def lacking(frame: PreparedFrame, parameters: Iterable[str], values: Mapping[str
     return found
 
 
-def completed_line(frame: PreparedFrame, name: str, price: str = "") -> str:
+def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str = "") -> str:
     """The question that was typed, with its price and what it lacks, where a name was not found; see `completed`."""
 
     def needs(call: ast.Call, question: str, column: str | None) -> dict[str, str]:
@@ -80,7 +81,18 @@ def completed_line(frame: PreparedFrame, name: str, price: str = "") -> str:
         more |= {one: text for one, text in lacking(frame, parameters, values | more).items() if one not in more}
         return more if all(is_expression(text) for text in more.values()) else {}
 
-    return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds_of(frame), needs)
+    return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds_of(frame), needs, meant)
+
+
+def unknown(frame: PreparedFrame, name: str) -> str:
+    """What is said of a name that is no question: what to type, of a column and of a misspelt one with all that it lacks."""
+    if name in frame._empty():
+        line = completed_line(frame, name) or f"df.dp(epsilon=0.5)[{name!r}]"
+        return f"{name!r} is a column; select it: {line}"
+    hint = in_own_columns(frame, missing_question(type(frame), name, "'column', "))
+    meant = hint.partition("; did you mean '")[2].partition("'")[0]
+    line = completed_line(frame, name, meant=meant) if meant else ""
+    return f"{hint.partition('? ')[0]}?: {line}" if line else hint
 
 
 def bounds_of(frame: PreparedFrame) -> Callable[[str], str]:

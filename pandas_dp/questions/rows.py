@@ -26,9 +26,8 @@ from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
-from pandas_dp.questions.lacking import completed_line, lacking
+from pandas_dp.questions.lacking import lacking, unknown
 from pandas_dp.questions.preview_request import Ahead
-from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.steps.steps import RowSteps
@@ -102,10 +101,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            if name in self._empty():
-                line = completed_line(self, name) or f"df.dp(epsilon=0.5)[{name!r}]"
-                raise AttributeError(f"{name!r} is a column; select it: {line}")
-            raise AttributeError(in_own_columns(self, missing_question(type(self), name, "'column', ")))
+            raise AttributeError(unknown(self, name))
 
     def __len__(self) -> int:
         """Say how rows are counted."""

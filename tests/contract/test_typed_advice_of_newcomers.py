@@ -167,6 +167,12 @@ ONE = {  # refusal, and what is typed then
     ),
     f"{WARDS}.agg(n=('cost', 'size'))": f"{WARDS}.agg(n=('cost', 'count'))",
     f"{WARDS}.agg({{'cost': ['size']}})": f"{WARDS}.agg({{'cost': ['count']}})",
+    # misspelt, and lacking something
+    f"{PRICE}.valuecounts('ward')": f"{PRICE}.value_counts('ward', keys=['A', 'B'])",
+    f"{PRICE}.group_by('ward').cost.mean()": f"{WARDS}['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}.groupby('wrd').size()": f"{WARDS}.size()",
+    f"{PRICE}.mean('agee')": f"{PRICE}.mean('age', bounds=(0, 500))",
+    f"{PRICE}.average('age')": f"{PRICE}.mean('age', bounds=(0, 500))",
     # masks, and groups that pandas makes
     f"{PRICE}[df.age > 65]['cost'].mean()": f"{PRICE}.query('age > 65')['cost'].mean(bounds=(0, 500))",
     f"{PRICE}[(df['age'] > 65) & ~(df.ward == 'A')].count()": """.query("(age > 65) & ~(ward == 'A')").count()""",
