@@ -16,7 +16,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.facts.call import QUESTION, Call
 from pandas_dp.facts.chains import grouped
-from pandas_dp.facts.public_only import COLUMNS, EXAMPLES, comparable
+from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
 from pandas_dp.facts.written import as_written, asked_frame, behind, corrected, is_expression, rewritten, with_delta
 
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
@@ -61,13 +61,10 @@ def show_line(
         _replace(error, text, dear)
         error._priced = dear, delta  # for the call that was typed
     if error._slip is not None:
-        line = written and corrected(written, *error._slip)
-        wanted = {
-            key: error._slip[1] if value == error._slip[0] else value
-            for key, value in values.items()
-            if comparable(value)
-        }
-        if written and len(wanted) == len(values) and (more := asked._lacks(parameters, wanted)):
+        slip, right = error._slip
+        line = written and corrected(written, slip, right)
+        wanted = {name: right if isinstance(value, str) and value == slip else value for name, value in values.items()}
+        if written and hasattr(asked, "_lacks") and (more := asked._lacks(parameters, wanted)):
             line = rewritten(written, placed, wanted, more) or line
         line = line and line + tail
         wrong = str(error).partition(": ")[0]
