@@ -145,6 +145,8 @@ def _begun(
     if found:
         name = "x" if found[2] == "columns" and "x" in parameters else found[2]
         needed = examples(asked, name, parameters, values) if name in parameters else {}
+        if name == "bounds" and "must lie between" in text:  # which were typed, and are none
+            needed = {name: "(lower, upper)"}
         return (found[1], tuple(needed.items()), "") if "..." not in needed.values() and needed else None
     if text.startswith("give the column name"):
         wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)

@@ -173,6 +173,7 @@ ONE = {  # refusal, and what is typed then
     f"{PRICE}.groupby('wrd').size()": f"{WARDS}.size()",
     f"{PRICE}.mean('agee')": f"{PRICE}.mean('age', bounds=(0, 500))",
     f"{PRICE}.average('age')": f"{PRICE}.mean('age', bounds=(0, 500))",
+    f"{PRICE}.mean('cost', bounds=(0, 1e308))": f"{PRICE}.mean('cost', bounds=(0, 500))",
     # masks, and groups that pandas makes
     f"{PRICE}[df.age > 65]['cost'].mean()": f"{PRICE}.query('age > 65')['cost'].mean(bounds=(0, 500))",
     f"{PRICE}[(df['age'] > 65) & ~(df.ward == 'A')].count()": """.query("(age > 65) & ~(ward == 'A')").count()""",
@@ -290,6 +291,7 @@ def test_found_keys_are_told_where_they_answer_the_question():
 HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
     f"{WARDS}.size().plt()": "did you mean 'plot'",
+    f"{PRICE}.groupby('patient_id').size().mean()": r"is the unit of the budget, .*\.rows_per_unit\(\)$",
     f"{PRICE}.count().variance": r"\.mechanism tells the noise",
     f"{PRICE}.count().std()": r"\.mechanism tells the noise",
     "pandas_dp.rho_to_epsilon": "it is pandas_dp.accounting.compose",
