@@ -291,6 +291,7 @@ def test_found_keys_are_told_where_they_answer_the_question():
 HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
     f"{WARDS}.size().plt()": "did you mean 'plot'",
+    f"{PRICE}.release(lambda d: [1.0, 2.0], sensitivity=3)": r"several numbers are named, names=\['first', 'second'\]",
     f"{PRICE}.groupby('patient_id').size().mean()": r"is the unit of the budget, .*\.rows_per_unit\(\)$",
     f"{PRICE}.count().variance": r"\.mechanism tells the noise",
     f"{PRICE}.count().std()": r"\.mechanism tells the noise",
