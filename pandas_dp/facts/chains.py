@@ -45,11 +45,7 @@ def completed(
     meant : str
         How a question is spelled right.
     """
-    caller = user_frame()
-    place, above = (None, {}) if caller is None else nodes_of(caller)
-    ends = () if place is None else (place[1], place[3])
-    nodes = (node for node in above if isinstance(node, ast.Attribute) and node.attr == name)
-    node = next((one for one in nodes if (one.end_lineno, one.end_col_offset) == ends), None)
+    node, above = _looked_up(name)
     if node is None:
         return ""
     question: Any = above[node] if name in {*columns} else node
@@ -65,6 +61,23 @@ def completed(
         question.value = ast.Subscript(node.value, ast.Constant(name))
     line = typed_text(whole_chain(call, above, columns, lacks))
     return line if len(line) <= LONGEST_LINE else ""
+
+
+def first_text(name: str) -> str:
+    """The text with which a name that was just looked up is called first; no text if there is none."""
+    node, above = _looked_up(name)
+    call = above.get(node)
+    first = call.args[0] if isinstance(call, ast.Call) and call.func is node and call.args else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
+def _looked_up(name: str) -> tuple[Any, dict[Any, Any]]:
+    """Where a name was just looked up behind a point, and all nodes of that code with those above them."""
+    caller = user_frame()
+    place, above = (None, {}) if caller is None else nodes_of(caller)
+    ends = () if place is None else (place[1], place[3])
+    nodes = (node for node in above if isinstance(node, ast.Attribute) and node.attr == name)
+    return next((one for one in nodes if (one.end_lineno, one.end_col_offset) == ends), None), above
 
 
 def masked(columns: Iterable[str], lacks: Callable[[str], str]) -> str:

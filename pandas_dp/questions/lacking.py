@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_dp.errors import PandasDPError
 from pandas_dp.facts.advice import examples
-from pandas_dp.facts.chains import completed
+from pandas_dp.facts.chains import completed, first_text
 from pandas_dp.facts.checks import BINS, KEYS
 from pandas_dp.facts.written import is_expression
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
@@ -89,7 +89,9 @@ def unknown(frame: PreparedFrame, name: str) -> str:
     if name in frame._empty():
         line = completed_line(frame, name) or f"df.dp(epsilon=0.5)[{name!r}]"
         return f"{name!r} is a column; select it: {line}"
-    hint = in_own_columns(frame, missing_question(type(frame), name, "'column', "))
+    column = first_text(name)
+    column = column if column in frame._empty() else "column"
+    hint = in_own_columns(frame, missing_question(type(frame), name, f"{column!r}, "))
     meant = hint.partition("; did you mean '")[2].partition("'")[0]
     line = completed_line(frame, name, meant=meant) if meant else ""
     return f"{hint.partition('? ')[0]}?: {line}" if line else hint
