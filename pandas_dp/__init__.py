@@ -13,6 +13,7 @@ import pandas
 from pandas_dp import datasets
 from pandas_dp.accessor.accessor import dp
 from pandas_dp.errors import (
+    SAME,
     ArgumentTypeError,
     ArgumentValueError,
     BudgetExceededError,
@@ -115,9 +116,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError("pandas_dp.split(1, queries) is now pandas_dp.plan(queries, frame=df, epsilon=1)")
 
     within = () if name.startswith("_") else ("accounting", "audit", "datasets", "local", "teaching")
-    room = next((room for room in within if name in import_module(f"pandas_dp.{room}").__all__), "")
+    meant = SAME.get(name, name)
+    room = next((room for room in within if meant in import_module(f"pandas_dp.{room}").__all__), "")
     if room:
-        told = f": it is pandas_dp.{room}.{name}"
+        told = f": it is pandas_dp.{room}.{meant}"
     elif name == "protect":
         told = ": a frame is protected by df.dp.protect(epsilon=3)"
     elif name.startswith("scan_"):

@@ -17,7 +17,8 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedEr
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Guide, explain, explained, uncopied
 from pandas_dp.facts.schema import Schema
-from pandas_dp.questions.unknown_names import missing_question
+from pandas_dp.questions.lacking import completed_line
+from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 from pandas_dp.session import alone, opening, periods, portions, registry
 from pandas_dp.session.advice import with_total
 from pandas_dp.session.ledger_files import Witness
@@ -594,17 +595,24 @@ class Accessor(RowSteps[pd.DataFrame]):
         if name == "session":
             raise AttributeError(str(registry.unprotected(self._frame)))
         if name in self._frame.columns and not hasattr(_questions(), name):
-            raise AttributeError(
-                f"{name!r} is a column; a question needs a price: df.dp(epsilon=0.5)[{name!r}].mean(...)"
-            )
+            line = completed_line(self(epsilon=0.5), name, "0.5") or f"df.dp(epsilon=0.5)[{name!r}].mean(...)"
+            raise AttributeError(f"{name!r} is a column; a question needs a price: {line}")
         if hasattr(Session, name):
             first = "" if hasattr(self, "session") else "df.dp.protect(epsilon=3), then "
             line = self.session._raised("epsilon") if name == "extend" and not first else f"df.dp.session.{name}"
             raise AttributeError(f"{name!r} belongs to the session: {first}{line}")
         if not hasattr(_questions(), name):
             own = [known for known in dir(type(self)) if not known.startswith("_")]
-            raise AttributeError(missing_question(_questions(), name, "'column', ", own=own))
-        raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
+            hint = missing_question(_questions(), name, "'column', ", own=own)
+            raise AttributeError(in_own_columns(self(epsilon=1), hint))
+        line = completed_line(self(epsilon=0.5), name, "0.5") or f"df.dp(epsilon=0.5).{name}(...)"
+        raise AttributeError(f"df.dp has no {name!r}; a question needs a price: {line}")
+
+    def __len__(self) -> int:
+        """Say how rows are counted."""
+        raise ArgumentTypeError(
+            "len() would tell the exact number of rows; ask it at a price: df.dp(epsilon=0.5).count()"
+        )
 
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""

@@ -15,6 +15,7 @@ from pandas_dp.errors import (
     UnverifiedFrameError,
 )
 from pandas_dp.facts.call import QUESTION, Call
+from pandas_dp.facts.chains import grouped
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
 from pandas_dp.facts.written import as_written, asked_frame, behind, corrected, is_expression, rewritten, with_delta
 
@@ -47,6 +48,10 @@ def show_line(
         tail = behind(
             written, asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", "")
         )
+        if own_groups := grouped(written, asked._empty()):
+            closed = "; a bin holds its lower edge" * ("bins=[" in own_groups)
+            error.args = (f"groups are of a column, by its name: {own_groups}{tail}{closed}",)
+            return
     if error._priced is not None:
         text, delta = error._priced
         before = asked._before if asked._before.startswith("[") else f".{asked._before}"
@@ -56,7 +61,12 @@ def show_line(
         _replace(error, text, dear)
         error._priced = dear, delta  # for the call that was typed
     if error._slip is not None:
-        line = written and corrected(written, *error._slip)
+        slip, right = error._slip
+        line = written and corrected(written, slip, right)
+        wanted = {name: right if isinstance(value, str) and value == slip else value for name, value in values.items()}
+        if written and hasattr(asked, "_lacks") and (more := asked._lacks(parameters, wanted)):
+            line = rewritten(written, placed, wanted, more) or line
+        line = line and line + tail
         wrong = str(error).partition(": ")[0]
         error.args = (f"{wrong}: {line}" if line else wrong,)
         return
@@ -135,6 +145,8 @@ def _begun(
     if found:
         name = "x" if found[2] == "columns" and "x" in parameters else found[2]
         needed = examples(asked, name, parameters, values) if name in parameters else {}
+        if name == "bounds" and "must lie between" in text:  # which were typed, and are none
+            needed = {name: "(lower, upper)"}
         return (found[1], tuple(needed.items()), "") if "..." not in needed.values() and needed else None
     if text.startswith("give the column name"):
         wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)

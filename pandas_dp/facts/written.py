@@ -27,8 +27,8 @@ def as_written(name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
 
     Names of variables stay names: what they hold is not looked at.
     """
-    caller = _caller()
-    found = None if caller is None else _parsed(caller)
+    caller = user_frame()
+    found = None if caller is None else parsed_at(caller)
     if not isinstance(found, ast.Call) or not isinstance(found.func, ast.Attribute) or found.func.attr != name:
         return None
     same = len(found.args) == len(args) and {word.arg for word in found.keywords} == set(options)
@@ -37,12 +37,12 @@ def as_written(name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
 
 def caution(text: str) -> None:
     """Warn at the user's line, each time: Python tells a text once for a line, and cells of a notebook share their numbers."""
-    caller = _caller() or sys._getframe(1)
+    caller = user_frame() or sys._getframe(1)
     module = caller.f_globals.get("__name__")
     warnings.warn_explicit(text, UserWarning, caller.f_code.co_filename, caller.f_lineno, module)
 
 
-def _caller() -> FrameType | None:
+def user_frame() -> FrameType | None:
     """The frame that called the package."""
     caller: FrameType | None = sys._getframe(1)
     while caller is not None and caller.f_code.co_filename.startswith(PACKAGE):
@@ -50,7 +50,7 @@ def _caller() -> FrameType | None:
     return caller
 
 
-def _parsed(caller: FrameType) -> ast.expr | None:
+def parsed_at(caller: FrameType) -> ast.expr | None:
     """The expression that a frame is in."""
     spans = islice(caller.f_code.co_positions(), caller.f_lasti // 2, None)
     first, last, start, end = next(spans, (None,) * 4)
@@ -78,34 +78,57 @@ def behind(call: ast.Call, columns: Iterable[str], lacks: Callable[[str], str]) 
     lacks : callable
         How the bounds of a column are typed that a question about it lacks; no text where it lacks none.
     """
-    caller = _caller()
-    if caller is None:
+    caller = user_frame()
+    place, above = (None, {}) if caller is None else nodes_of(caller)
+    calls = (node for node in above if isinstance(node, ast.Call))
+    first = next(
+        (one for one in calls if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
+    )
+    if first is None or ast.dump(first) != ast.dump(call):
         return ""
+    return typed_text(whole_chain(first, above, columns, lacks)).removeprefix(typed_text(first))
+
+
+def nodes_of(caller: FrameType) -> tuple[Any, dict[Any, Any]]:
+    """Where in its code a frame is, and all nodes of that code with those above them."""
     place = next(islice(caller.f_code.co_positions(), caller.f_lasti // 2, None), None)
     text = "".join(linecache.getlines(caller.f_code.co_filename, caller.f_globals))
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         tree = ast.parse(text) if len(text) < LONGEST_FILE else ast.parse("")
-        above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-        calls = (node for node in above if isinstance(node, ast.Call))
-        first = next(
-            (one for one in calls if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
-        )
-        last: Any = first
-        while (
-            isinstance(above.get(last), ast.Call | ast.Attribute | ast.Subscript) and last in vars(above[last]).values()
-        ):
-            last = above[last]
-            inner = getattr(last, "value", None)
-            if isinstance(inner, ast.Attribute) and inner.attr in {*columns}:
-                last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
-            if (
-                isinstance(last, ast.Call)
-                and isinstance(last.func, ast.Attribute)
-                and last.func.attr in (*BOUNDED, "agg")
-            ):
-                _bound(last, last.func, lacks)
-        return "" if first is None or ast.dump(first) != ast.dump(call) else _typed(last).removeprefix(_typed(first))
-    return ""
+        return place, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    return place, {}
+
+
+def whole_chain(first: Any, above: Mapping[Any, Any], columns: Iterable[str], lacks: Callable[[str], str]) -> Any:
+    """The chain that a call begins, in which questions about groups have the bounds that they lack."""
+    last = first
+    while isinstance(above.get(last), ast.Call | ast.Attribute | ast.Subscript) and last in vars(above[last]).values():
+        last = above[last]
+        inner = getattr(last, "value", None)
+        if isinstance(inner, ast.Attribute) and inner.attr in {*columns}:
+            last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
+        if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute):
+            _meant(last, last.func)
+        if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in (*BOUNDED, "agg"):
+            _bound(last, last.func, lacks)
+    return last
+
+
+def _meant(call: ast.Call, func: ast.Attribute) -> None:
+    """Put in the place of a question that groups have not got the one that says the same of each of them."""
+    first = call.args[0] if len(call.args) == 1 and not call.keywords else None
+    named = first.value if isinstance(first, ast.Constant) else None
+    selected = func.value.slice if isinstance(func.value, ast.Subscript) else None
+    if func.attr == "transform" and named in (*BOUNDED, "count"):
+        func.attr, call.args = named, []
+    elif func.attr == "describe" and isinstance(func.value, ast.Subscript) and isinstance(selected, ast.Constant):
+        func.attr, func.value = "agg", func.value.value
+        asked = ast.List([ast.Constant(one) for one in ("count", "mean", "std", "median")])
+        call.args = [ast.Dict([selected], [asked])]
+    elif func.attr == "agg":
+        for node in [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]:
+            if isinstance(node, ast.Constant) and node.value == "size":
+                node.value = "count"
 
 
 def _bound(call: ast.Call, func: ast.Attribute, lacks: Callable[[str], str]) -> None:
@@ -196,11 +219,11 @@ def rewritten(
             words = [word for word in words if word.arg != name] + ([ast.keyword(name, typed)] if typed else [])
         else:
             words = [ast.keyword(name, typed) if word.arg == name else word for word in words]
-    line = _typed(ast.Call(func, placed, words)) + f".{then}()" * bool(then)
+    line = typed_text(ast.Call(func, placed, words)) + f".{then}()" * bool(then)
     return line if len(line) <= LONGEST_LINE else None
 
 
-def asked_frame(call: ast.Call) -> str | None:
+def asked_frame(call: ast.expr) -> str | None:
     """What stands before ``.dp`` in a chain of calls."""
     node: ast.expr = call
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
@@ -219,7 +242,7 @@ def with_delta(call: ast.Call, delta: str) -> str | None:
                 return None
             words = [word for word in node.keywords if word.arg != "delta"]
             node.keywords = [*words, ast.keyword("delta", ast.parse(delta, mode="eval").body)]
-            return _typed(made)
+            return typed_text(made)
     return None
 
 
@@ -228,7 +251,7 @@ def corrected(call: ast.Call, wrong: str, right: str) -> str:
     for node in ast.walk(call):
         if isinstance(node, ast.Constant) and node.value == wrong:
             node.value = right
-    return _typed(call)
+    return typed_text(call)
 
 
 def pivoted(call: ast.Call) -> ast.Call:
@@ -247,7 +270,8 @@ class _Plain(ast.NodeTransformer):
         return ast.Name(repr(node.value).replace("e-0", "e-")) if type(node.value) is float else node
 
 
-def _typed(call: ast.expr) -> str:
+def typed_text(call: ast.expr) -> str:
+    """Code as one types it."""
     return ast.unparse(_Plain().visit(call))
 
 

@@ -26,7 +26,16 @@ from pandas_dp.facts.public_only import EXAMPLES, legible, listed
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.choices import positive
 from pandas_dp.questions.found_keys import finds
-from pandas_dp.questions.function_trial import MIDDLE, NO_VOTE, WHOLE_ZERO, no_key, no_number, no_vector, rehearse
+from pandas_dp.questions.function_trial import (
+    MIDDLE,
+    NO_VOTE,
+    WHOLE_ZERO,
+    no_key,
+    no_number,
+    no_vector,
+    one_number,
+    rehearse,
+)
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
 from pandas_dp.release.values import FrameRelease, SeriesRelease
@@ -426,7 +435,7 @@ class BlockQuestions(PreparedFrame):
         if isinstance(norm, bool) or norm not in (1, 2):
             raise ArgumentValueError("norm is 1, of the sum of how far each number moves, or 2: norm=1")
         of = () if names is None else _names(names)
-        wrong = no_vector(of) if of else no_number
+        wrong = no_vector(of) if of else one_number
         tried = rehearse(function, self._empty().dtypes, wrong, without=WHOLE_ZERO)
         every = tuple(self._empty().columns)
         text = self._text(names=of or LEFT_OUT)

@@ -18,6 +18,7 @@ from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Guide, Line, explain, uncopied
+from pandas_dp.facts.chains import compared, masked
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions import rows
@@ -25,6 +26,7 @@ from pandas_dp.questions.blocks import BlockQuestions
 from pandas_dp.questions.choices import ChoiceQuestions
 from pandas_dp.questions.column_forms import ColumnForms
 from pandas_dp.questions.groups import GroupQuestions
+from pandas_dp.questions.lacking import bounds_of
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import SeveralQuestions
@@ -32,7 +34,7 @@ from pandas_dp.questions.statistics import StatisticQuestions
 from pandas_dp.questions.streams import StreamQuestions
 from pandas_dp.questions.tables import TableQuestions
 from pandas_dp.questions.unknown_bounds import asked, bounded, full, is_private, mean_asked, square_lattice
-from pandas_dp.questions.unknown_names import missing_question, refuse_dates
+from pandas_dp.questions.unknown_names import in_own_columns, missing_question, refuse_dates
 from pandas_dp.questions.wanted import PricedColumns
 from pandas_dp.release.values import FloatRelease, IntRelease, Release
 from pandas_dp.session.refining import refine
@@ -78,7 +80,18 @@ class PricedColumn(ColumnForms):
 
         def __getattr__(self, name):
             """Say what can be asked, for a name of pandas that cannot."""
-            raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, ""))
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise AttributeError(in_own_columns(self._frame, missing_question(type(self), name, "")))
+
+    def _compared(self, other: object) -> Any:
+        """Say how rows are chosen, where a column is compared as one of pandas."""
+        raise ArgumentTypeError(
+            f"a column is not compared here: rows are chosen by .query({compared(self._column) or '...'!r}), before the column"
+        )
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+    __hash__ = object.__hash__
 
     def count(self) -> IntRelease:
         """Count the non-null rows; see `PricedFrame.count`.
@@ -162,9 +175,11 @@ class PricedFrame(
             if isinstance(column, list):
                 return PricedColumns(self, self, column)
             if not isinstance(column, str):
+                if line := masked(self._empty(), bounds_of(self)):
+                    raise ArgumentTypeError(f"rows are chosen by a condition in query(): {line}")
+                hint = "rows are chosen by .query('age >= 65'), which comes before the column"
                 raise ArgumentTypeError(
-                    "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "
-                    "names; rows are chosen by df.dp.query('age >= 65')"
+                    f"select one column by name, several by the list of their names; {in_own_columns(self, hint)}"
                 )
             self._dtype(column)
             return PricedColumn(self, column)

@@ -119,6 +119,12 @@ def _kind(error: BaseException) -> str:
     return "a ZeroDivisionError" if isinstance(error, ZeroDivisionError) else "an error"
 
 
+def one_number(result: Any) -> str | None:
+    """What is wrong with a result that is to be one number, where several could be named."""
+    wrong, several = no_number(result), isinstance(result, list | tuple | np.ndarray | pd.Series)
+    return f"{wrong}; several numbers are named, names=['first', 'second']" if wrong and several else wrong
+
+
 def no_number(result: Any) -> str | None:
     """What is wrong with a result that is to be a number; nothing with a missing one, which made-up values may cause."""
     if type(result) is tuple and len(result) == 1:

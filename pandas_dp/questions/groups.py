@@ -37,6 +37,7 @@ from pandas_dp.questions.several import composed
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
 from pandas_dp.questions.wanted import PricedColumns, wanted_of
 from pandas_dp.release.values import FrameRelease, SeriesRelease
+from pandas_dp.tables import frames
 
 BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups
 
@@ -311,8 +312,8 @@ class PricedGroups(GroupStatistics):
 
 
 GROUPING = (
-    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range('2013-01', "
-    "'2013-12', freq='M'))"
+    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range(first, last, "
+    "freq='M'))"
 )
 
 
@@ -507,6 +508,12 @@ class GroupQuestions(PreparedFrame):
             raise line.refuse("a Grouper looks at the dates; months are bins")
         if not columns or not all(isinstance(column, str) for column in columns):
             raise ArgumentTypeError(GROUPING)
+        table = frames.lookup(self._frame)
+        if keys is bins is None and table is not None and columns == [table.session.unit.column]:
+            raise ArgumentValueError(
+                f"{columns[0]!r} is the unit of the budget, and no list of units is public; how many rows units have is "
+                "the question .rows_per_unit()"
+            )
         if len(columns) == 1 and bins is None and finds(self, "groupby", columns[0], keys, other, null):
             return FoundGroups(self._from_schema(columns), (KeyColumn(columns[0], self._kind(columns[0])),), {})
         head = f"groupby({columns_text(tuple(columns))}"

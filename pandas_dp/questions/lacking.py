@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import ast
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.errors import PandasDPError
+from pandas_dp.facts.advice import examples
+from pandas_dp.facts.chains import completed, first_text
 from pandas_dp.facts.checks import BINS, KEYS
+from pandas_dp.facts.written import is_expression
+from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 
 if TYPE_CHECKING:
     from pandas_dp.facts.kinds import Kind
@@ -51,6 +57,49 @@ def lacking(frame: PreparedFrame, parameters: Iterable[str], values: Mapping[str
                 {"bounds": PAIR} if frame._kind(value).name != "bool" and frame._facts(value).bounds is None else {}
             )
     return found
+
+
+def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str = "") -> str:
+    """The question that was typed, with its price and what it lacks, where a name was not found; see `completed`."""
+
+    def needs(call: ast.Call, question: str, column: str | None) -> dict[str, str]:
+        method = getattr(type(frame), question, None)
+        if method is None:
+            return {}
+        parameters = dict(list(inspect.signature(method).parameters.items())[1:])
+        values: dict[str, Any] = {} if column is None else {"column": column}
+        free = [one for one in parameters if one not in values]
+        try:
+            values |= {one: ast.literal_eval(node) for one, node in zip(free, call.args, strict=False)}
+            values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
+        except ValueError:  # what a variable holds is not looked at
+            return {}
+        more: dict[str, str] = {}
+        for one, parameter in parameters.items():
+            if one not in values | more and (parameter.default is parameter.empty or one == "columns"):
+                more |= examples(frame, one, parameters, values | more)
+        more |= {one: text for one, text in lacking(frame, parameters, values | more).items() if one not in more}
+        return more if all(is_expression(text) for text in more.values()) else {}
+
+    return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds_of(frame), needs, meant)
+
+
+def unknown(frame: PreparedFrame, name: str) -> str:
+    """What is said of a name that is no question: what to type, of a column and of a misspelt one with all that it lacks."""
+    if name in frame._empty():
+        line = completed_line(frame, name) or f"df.dp(epsilon=0.5)[{name!r}]"
+        return f"{name!r} is a column; select it: {line}"
+    column = first_text(name)
+    column = column if column in frame._empty() else "column"
+    hint = in_own_columns(frame, missing_question(type(frame), name, f"{column!r}, "))
+    meant = hint.partition("; did you mean '")[2].partition("'")[0]
+    line = completed_line(frame, name, meant=meant) if meant else ""
+    return f"{hint.partition('? ')[0]}?: {line}" if line else hint
+
+
+def bounds_of(frame: PreparedFrame) -> Callable[[str], str]:
+    """How the bounds of a column are typed that a question about it lacks."""
+    return lambda column: lacking(frame, ("bounds",), {"column": column}).get("bounds", "")
 
 
 def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:

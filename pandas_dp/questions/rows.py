@@ -26,9 +26,8 @@ from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
-from pandas_dp.questions.lacking import lacking
+from pandas_dp.questions.lacking import lacking, unknown
 from pandas_dp.questions.preview_request import Ahead
-from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.steps.steps import RowSteps
@@ -102,11 +101,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
-            kinds = {of: kind_or_none(dtype) for of, dtype in self._empty().dtypes.items()}
-            day = next((of for of, kind in kinds.items() if kind is not None and kind.name == "datetime"), "visit")
-            hint = missing_question(type(self), name, "'column', ").replace("'visit'", repr(day))
-            raise AttributeError(column or hint)
+            raise AttributeError(unknown(self, name))
+
+    def __len__(self) -> int:
+        """Say how rows are counted."""
+        raise ArgumentTypeError("len() would tell the exact number of rows; ask it: .count()")
 
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from keyword import iskeyword
+from typing import TYPE_CHECKING
 
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import columns_text
-from pandas_dp.facts.kinds import Kind
+from pandas_dp.facts.kinds import Kind, kind_or_none
+
+if TYPE_CHECKING:
+    from pandas_dp.questions.rows import PreparedFrame
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
 LACKING = (("bounds", "(lower, upper)"),)
@@ -23,9 +29,12 @@ _HINTS = {
         "count two columns together: `.crosstab('age', 'hours', bins={'age': range(0, 101, 10), 'hours': range(0, 81, 20)})`"
     ),
     "hist plot boxplot": "ask `.histogram({column}bins=[0, 50, 100])` and type .plot() after the answer",
-    "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest T transpose "
+    "head tail iloc iat at sample values to_numpy iterrows itertuples nlargest nsmallest T transpose "
     "to_clipboard to_csv to_dict to_excel to_feather to_hdf to_html to_iceberg to_json to_latex to_markdown to_orc to_parquet "
     "to_pickle to_records to_sql to_stata to_string to_xarray to_xml style info memory_usage copy items squeeze equals": _ROWS,
+    "loc": (
+        "rows are chosen by a condition, which comes before the column: `.query('age >= 65')`; row labels are not used here"
+    ),
     "clip": "bounds clip the values of a question: `.mean({column}bounds=(lower, upper))`",
     "corr cov": (
         "it is of two columns: `df.dp(epsilon=1).corr(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
@@ -40,19 +49,30 @@ _HINTS = {
         "hand the priced frame to your function yourself: function(df.dp(epsilon=0.5)); `df.dp.pipe(lambda d: d.dp)` "
         "hands it df"
     ),
-    "apply transform map applymap": _OWN,
+    "apply transform map applymap": (
+        "rows are chosen by `.query('age >= 65')`, a column is made by `.assign(old=lambda d: d.age >= 65)`; or give your own "
+        f"function of the table: `.{BOUNDED}`"
+    ),
     "dropna": "missing values are left out of every answer; `.fillna({'age': 0})` replaces them",
     "join concat melt combine combine_first update stack unstack compare align corrwith": _BEFORE,
     "explode": "it is a step with a public limit and comes first: `df.dp(epsilon=0.5).explode('tags', max=5)`",
     "resample asfreq to_period to_timestamp": (
-        "months are public bins: `.groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M')).size()`"
+        "months are public bins: `.groupby('visit', bins=pd.period_range(first, last, freq='M'))`, and behind it the question, "
+        "such as `.size()`, or of a column ['cost'].sum(bounds=(lower, upper))"
     ),
     "isna isnull notna notnull": (
-        "`.count('age')` counts the rows that have a value, `.count()` all of them; null=True makes missing values a key"
+        "`.query('age.isna()').count()` counts the rows without a value, `.count('age')` those that have one"
     ),
     "rank shift diff cumsum rolling ffill bfill interpolate pct_change cumprod cummax "
     "cummin expanding ewm asof": _BEFORE,
-    "astype str dt cat where mask case_when cut replace round isin insert isetitem between": (
+    "dt": (
+        "a part of dates is a column that a step makes, such as the month: `.assign(month=lambda d: d.visit.dt.month)`; "
+        "then ask about that"
+    ),
+    "where mask isin between": (
+        "rows are chosen by `.query('age >= 65')`; a column of True and False is made by `.assign(old=lambda d: d.age >= 65)`"
+    ),
+    "astype str cat case_when cut replace round insert isetitem": (
         "make a column first, as in `.assign(month=lambda d: d.visit.dt.month)` or "
         "`.assign(band=lambda d: d.age.cut([0, 18, 65]))`"
     ),
@@ -65,7 +85,8 @@ _HINTS = {
     "`.assign(age=lambda d: d.age.astype('float64'))`",
     "pop": "leave a column out by `.drop(columns='age')`",
     "add_prefix add_suffix set_axis": _LABELS,
-    "index set_index reset_index reindex reindex_like droplevel reorder_levels swaplevel rename_axis tz_convert tz_localize "
+    "set_index": "row labels are not used here: leave it out, and name the column in the question",
+    "index reset_index reindex reindex_like droplevel reorder_levels swaplevel rename_axis tz_convert tz_localize "
     "first_valid_index last_valid_index xs truncate take get": (
         "row labels are not used here: choose rows by `.query('age >= 65')`"
     ),
@@ -78,6 +99,40 @@ _HINTS = {
     "dp": "the price is there already: ask, as in `.count()`",
 }
 HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
+_TWO = "{'ward': ['A', 'B'], 'sex': ['f', 'm']}"
+_OTHERS = {  # names of other packages and of lectures
+    "noisy_max report_noisy_max most_common": "the commonest key is `.top_k('ward', 1, keys=['A', 'B'])`",
+    "sparse_vector svt": "counts are compared with a threshold by `.above_threshold(1000)`",
+    "laplace laplace_mechanism gaussian gaussian_mechanism geometric geometric_mechanism add_noise noisy_count": (
+        "each question chooses its noise, of Gauss where the price is rho=; your own function of a table is "
+        "`.release(lambda d: len(d), sensitivity=largest_change)`"
+    ),
+    "exponential exponential_mechanism permute_and_flip": (
+        "one of some candidates is chosen by `.select([20, 40, 60], score='age >= candidate')`"
+    ),
+    "trimmed_mean trim_mean": "it is `.mean({column}bounds=(lower, upper), method='trimmed')`",
+    "winsorized_mean": "it is `.mean({column}bounds=(lower, upper), method='winsorized')`",
+    "iqr interquartile_range": "it is the difference of `.quantile({column}[0.25, 0.75], bounds=(lower, upper))`",
+    "percentile percentiles": "shares, not percents: `.quantile({column}0.95, bounds=(lower, upper))`",
+    "marginal marginals contingency_table cross_tab": f"it is `.groupby(['ward', 'sex'], keys={_TWO}).size()`",
+    "chi2 chisquare chi2_contingency chi_square": (
+        f"where each row is a unit it is .independence() of the answer of `.crosstab('ward', 'sex', keys={_TWO})`"
+    ),
+    "ttest t_test ttest_ind anova f_oneway": (
+        "there is no such test; means and their .interval(): "
+        "`.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper))`"
+    ),
+    "pca svd": (
+        "compute it, for free, of the matrix `.cov(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
+    ),
+    "entropy": "compute it, for free, of the counts `.value_counts('ward', keys=['A', 'B'])`",
+    "gini": "compute it, for free, of a histogram with bins that you know: `.histogram({column}bins=edges)`",
+    "synthetic synthesize synthetic_data make_synthetic": (
+        f"no rows are made here; draw some, for free, by counts such as `.groupby(['ward', 'sex'], keys={_TWO}).size()`"
+    ),
+    "unprotect reset": "what was spent stays spent; df.dp.session.close() ends the session",
+}
+OTHERS = {name: hint for names, hint in _OTHERS.items() for name in names.split()}
 _APART = "ask it group by group, each at its price: df.dp(epsilon=0.5).query({one})"
 _GROUPS = {
     "value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
@@ -96,7 +151,13 @@ _GROUPS = {
     "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) chooses one of them",
 }
 GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
-BEFORE = {"preview": "(epsilon=0.5)", "protect": "(epsilon=3)", "session": "", "allot": "('nightly', epsilon=1)"}
+BEFORE = {
+    "partition": "('ward', keys=['A', 'B'], epsilon=1)",
+    "preview": "(epsilon=0.5)",
+    "protect": "(epsilon=3)",
+    "session": "",
+    "allot": "('nightly', epsilon=1)",
+}
 ONE_COLUMN = "select columns of the groups by name, one or a list of them: .groupby({by}, keys=[...])['cost'].mean(...)"
 
 
@@ -145,12 +206,29 @@ def missing_question(
             hint = hint.replace(f"{{{key}}}", text)
         return f".dp groups have no {name!r}: {hint}"
     questions = [known for known in dir(asked) if not known.startswith("_")]
-    if (by is None or name == "explode") and name in HINTS:  # of groups, too, a step comes first
-        return f".dp has no {name!r}: {HINTS[name].replace('{column}', column).replace('`', '')}"
+    hints = HINTS | OTHERS
+    if (by is None or name == "explode") and name in hints:  # of groups, too, a step comes first
+        return f".dp has no {name!r}: {hints[name].replace('{column}', column).replace('`', '')}"
     if name in BEFORE:
         return f".dp(...) has no {name!r}, which comes before the price: df.dp.{name}{BEFORE[name]}"
     close = did_you_mean(name, [*questions, *own]) or "."
     return f".dp has no {name!r}{close} There are: {', '.join(questions)}"
+
+
+def in_own_columns(frame: PreparedFrame, hint: str) -> str:
+    """A hint with columns of the user's table in the place of those that are examples, as far as there are such."""
+    kinds = {of: kind_or_none(dtype) for of, dtype in frame._empty().dtypes.items() if isinstance(of, str)}
+    keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
+    numbers = frame._examples()[0]
+    for examples, found in ((("age", "cost"), numbers), (("ward", "sex"), keys), (("visit",), dates)):
+        own = [name for name in found if name.isidentifier() and not iskeyword(name)]
+        free = iter([name for name in own if name not in examples])
+        for example in examples:
+            if example not in own and (name := next(free, None)) is not None:
+                hint = re.sub(rf"\b{example}\b", name, hint)
+        if own and examples[0] == "age":
+            hint = hint.replace("'column'", repr(own[0]))
+    return hint
 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:

@@ -72,12 +72,12 @@ def wanted_of(
             raise ArgumentTypeError(f"func must name columns by their text: {AGG}")
         if not isinstance(cell.function, str) or cell.function not in functions:
             text = cell.function if isinstance(cell.function, str) else ""
-            near = closest(text, functions)
+            near = "count" if text == "size" else closest(text, functions)
             close = SIZE if text == "size" else f"; did you mean {near!r}?" if near else ""
             if named and (not near or cell.column not in frame._empty()):
                 raise _misnamed(frame, cell.row)
             error = ArgumentValueError(f"func may be {', '.join(functions)}{close}: {AGG}")
-            error._slip = (text, near) if near and text != "size" else None
+            error._slip = (text, near) if near else None
             raise error
     if len(set(wanted)) != len(wanted):
         raise ArgumentValueError(f"func must ask each function of a column once: {AGG}")

@@ -10,6 +10,7 @@ ENDS = (
     *("lower", "upper", "error", "error_bar", "ci", "conf_int", "confidence_interval", "margin", "moe"),
     *("std_error", "stderr", "std_err", "se", "sem"),
 )
+NOISE = ("variance", "var", "std", "sd", "scale", "sigma", "noise", "noise_scale", "noise_std")
 
 
 class ErrorBarNames(Spelled):
@@ -19,4 +20,6 @@ class ErrorBarNames(Spelled):
 
         def _spelt(self, name):
             """Say where an error bar is, or which name is close."""
+            if name in NOISE:
+                return ": .mechanism tells the noise, and .interval() is an error bar"
             return ": an error bar is .interval(), and .table() shows it" if name in ENDS else super()._spelt(name)

@@ -26,7 +26,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (lambda d: d.dp(epsilon=1).groupby("when", freq="M"), ArgumentTypeError, r"bins=pd\.period_range\("),
     (lambda d: d.dp(epsilon=1).crosstab("sex", "city", aggfunc="sum"), ArgumentTypeError, r"is \.pivot_table\('cost'"),
     (lambda d: d.dp(epsilon=1).resample("ME", on="when"), AttributeError, r"bins=pd\.period_range\("),
-    (lambda d: d.dp(epsilon=1).isna(), AttributeError, r"\.count\('age'\) counts the rows that have a value"),
+    (lambda d: d.dp(epsilon=1).isna(), AttributeError, r"\.count\('age'\) those that have one"),
     (
         lambda d: d.dp(epsilon=1).quantile(0.5),
         ArgumentTypeError,
@@ -93,7 +93,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
         ArgumentTypeError,
         r"needs columns: d\.dp\(epsilon=1\)\.describe\(.*columns=\['age', 'pay'\], bounds=\{'age': \(lower, upper\), 'pay'",
     ),
-    (lambda d: d.dp(epsilon=1)[d.age > 65], ArgumentTypeError, r"rows are chosen by df\.dp\.query\("),
+    (lambda d: d.dp(epsilon=1)[d.age > 65], ArgumentTypeError, r"d\.dp\(epsilon=1\)\.query\('age > 65'\)$"),
     (lambda d: d[d.age > 40].dp(epsilon=1).count(), UnverifiedFrameError, r"df\.dp\.query\('age >= 65'\) in place of "),
     # names that a session has not got
     (lambda d: d.dp.session.to_html("page.html"), AttributeError, "no 'to_html'; did you mean 'report'"),

@@ -162,15 +162,15 @@ def test_a_misspelt_column_is_told_the_closest(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("aggregate", r"\.agg\(\{'cost': \['mean', 'std'\]\}"),
-        ("hist", r"\.histogram\('column', bins=\[0, 50, 100\]\)"),
+        ("aggregate", r"\.agg\(\{'pay': \['mean', 'std'\]\}"),
+        ("hist", r"\.histogram\('age', bins=\[0, 50, 100\]\)"),
         ("head", "rows are never released"),
         ("iloc", "rows are never released"),
         ("values", "rows are never released"),
         ("apply", r"sample_and_aggregate\(function"),
         ("join", r"before df\.dp\.protect"),
         ("shift", r"before df\.dp\.protect"),
-        ("dt", r"\.assign\(month=lambda d: d\.visit\.dt\.month\)"),
+        ("dt", r"\.assign\(month=lambda d: d\.when\.dt\.month\)"),
         ("cut", r"\.assign\(band=lambda d: d\.age\.cut\("),
         ("skew", r"your own function: \.sample_and_aggregate\(function"),
         ("value_count", r"did you mean 'value_counts'\?"),

@@ -15,7 +15,7 @@ from support.frames import fresh, protected
 
 import pandas_dp
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.questions.unknown_names import HINTS
+from pandas_dp.questions.unknown_names import HINTS, OTHERS
 from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.functions import METHODS
 from pandas_dp.steps.parse import parse_expression
@@ -35,6 +35,8 @@ TABLE = pd.DataFrame(
         "hours": np.arange(ROWS) % 60,
         "cost": np.arange(ROWS) * 1.5,
         "visit": pd.date_range("2013-01-01", periods=ROWS, freq="D"),
+        "ward": ["A", "B"] * (ROWS // 2),
+        "sex": ["f", "f", "m"] * (ROWS // 3),
     }
 )
 LOOKUP = {"g": ["a", "b"], "label": ["first", "second"]}
@@ -130,14 +132,16 @@ def typed(text: str) -> list[str]:
 
 ADVICE = {line: name for name, reason in REASONS.items() for line in typed(reason)}
 ADVICE |= dict.fromkeys(typed(WHOLE_COLUMN), "whole column")
-ADVICE |= {line: name for name in HINTS for line in typed(pandas_methods.hint(name))}
+ADVICE |= {line: name for name in HINTS | OTHERS for line in typed(pandas_methods.hint(name))}
+# what people know, which no advice can
+KNOWN = {"lower": 0, "upper": 100, "first": "2013-01", "last": "2013-12", "largest_change": 5, "edges": [0, 50, 100]}
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("line", ADVICE, ids=ADVICE.values())
 def test_what_is_advised_can_be_typed(line):
     """In an expression, or of a protected table; nothing may be wrong with it but that there are few rows."""
-    scope: dict[str, Any] = {"pd": pd, "np": np, "pandas_dp": pandas_dp, "lookup": LOOKUP, "lower": 0, "upper": 100}
+    scope: dict[str, Any] = {"pd": pd, "np": np, "pandas_dp": pandas_dp, "lookup": LOOKUP, **KNOWN}
     if line.startswith("df.dp.protect"):
         scope["df"] = TABLE.copy() if "unit=" in line else TABLE.drop(columns="person")
         eval(line.replace(")", f", name={fresh()!r})"), scope)

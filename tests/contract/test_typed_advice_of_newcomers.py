@@ -23,6 +23,7 @@ KNOWN = {
     "(lower, upper)": "(0, 500)",
     "keys=[...]": "keys=['A', 'B']",
     "largest_change": "10",
+    "period_range(first, last": "period_range('2024-01', '2024-12'",
 }
 MONTHS = "pd.period_range('2024-01', '2024-12', freq='M')"
 PRICE = "df.dp(epsilon=1)"
@@ -43,7 +44,7 @@ class Notebook:
     def __init__(self, df: pd.DataFrame | None = None, **terms: object) -> None:
         table = visits() if df is None else df
         table.dp.protect(epsilon=1000, name=fresh(), **terms)
-        self.names = {"df": table, "visits": table, "pd": pd, "pandas_dp": pandas_dp}
+        self.names = {"df": table, "visits": table, "pd": pd, "pandas_dp": pandas_dp, "limit": lambda: 65}
 
     def run(self, line: str) -> str | None:
         """What a line is refused with, or nothing."""
@@ -148,6 +149,42 @@ ONE = {  # refusal, and what is typed then
     f"{PRICE}.linear_regression('cost', 'ward')": "'cost', 'ward', keys={'ward': ['A', 'B']}, bounds={'cost': (0, 500)})",
     f"{PRICE}[['age', 'cost']].corr()": "[['age', 'cost']].corr(bounds={'age': (0, 500), 'cost': (0, 500)})",
     f"{PRICE}.corr('age', 'cost')": "corr(['age', 'cost'], bounds={'age': (0, 500), 'cost': (0, 500)})",
+    # without a price, or a column behind a point: all that lacks at once
+    "df.dp.mean('age')": "df.dp(epsilon=0.5).mean('age', bounds=(0, 500))",
+    "df.dp.sum('cost', bounds=(0, 9))": "df.dp(epsilon=0.5).sum('cost', bounds=(0, 9))",
+    "df.dp.describe()": "describe(bounds={'age': (0, 500), 'cost': (0, 500)}, columns=['age', 'cost'])",
+    "df.dp.age.quantile(0.9)": "df.dp(epsilon=0.5)['age'].quantile(0.9, bounds=(0, 500))",
+    "df.dp.groupby('ward').cost.mean()": "df.dp(epsilon=0.5).groupby('ward', keys=['A', 'B'])['cost'].mean(bounds=(0, 500))",
+    "df.dp(epsilon=0.25).age.mean()": "df.dp(epsilon=0.25)['age'].mean(bounds=(0, 500))",
+    f"{PRICE}.ward.value_counts()": f"{PRICE}['ward'].value_counts(keys=['A', 'B'])",
+    # questions that groups have not got
+    f"{PRICE}.groupby('ward')['cost'].describe()": (
+        f"{WARDS}.agg({{'cost': ['count', 'mean', 'std', 'median']}}, bounds={{'cost': (0, 500)}})"
+    ),
+    f"{PRICE}.groupby('ward')['cost'].transform('mean')": f"{WARDS}['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}.groupby('ward').agg(avg=('cost', 'mean'), n=('cost', 'size'))": (
+        "agg(avg=('cost', 'mean'), n=('cost', 'count'), bounds={'cost': (0, 500)})"
+    ),
+    f"{WARDS}.agg(n=('cost', 'size'))": f"{WARDS}.agg(n=('cost', 'count'))",
+    f"{WARDS}.agg({{'cost': ['size']}})": f"{WARDS}.agg({{'cost': ['count']}})",
+    # misspelt, and lacking something
+    f"{PRICE}.valuecounts('ward')": f"{PRICE}.value_counts('ward', keys=['A', 'B'])",
+    f"{PRICE}.group_by('ward').cost.mean()": f"{WARDS}['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}.groupby('wrd').size()": f"{WARDS}.size()",
+    f"{PRICE}.mean('agee')": f"{PRICE}.mean('age', bounds=(0, 500))",
+    f"{PRICE}.average('age')": f"{PRICE}.mean('age', bounds=(0, 500))",
+    f"{PRICE}.mean('cost', bounds=(0, 1e308))": f"{PRICE}.mean('cost', bounds=(0, 500))",
+    # masks, and groups that pandas makes
+    f"{PRICE}[df.age > 65]['cost'].mean()": f"{PRICE}.query('age > 65')['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}[(df['age'] > 65) & ~(df.ward == 'A')].count()": """.query("(age > 65) & ~(ward == 'A')").count()""",
+    f"{PRICE}.groupby(pd.cut(df.age, [0, 18, 99])).cost.mean()": (
+        ".groupby('age', bins=[0, 18, 99])['cost'].mean(bounds=(0, 500))"
+    ),
+    f"{PRICE}.groupby(df.day.dt.month)['cost'].mean()": (
+        ".assign(month=lambda d: d['day'].dt.month).groupby('month', keys=range(1, 13))['cost'].mean(bounds=(0, 500))"
+    ),
+    f"{PRICE}.groupby(df.day.dt.month, keys=[1, 2]).size()": "dt.month).groupby('month', keys=[1, 2]).size()",
+    f"{PRICE}.groupby(df['age'] > 65).size()": ".assign(holds=lambda d: d['age'] > 65).groupby('holds').size()",
     # functions
     f"{PRICE}.release()": "release(function=lambda d: len(d), sensitivity=10)",
     f"{PRICE}.release(lambda d: d['cost'].mean())": "release(lambda d: d['cost'].mean(), sensitivity=10)",
@@ -254,6 +291,11 @@ def test_found_keys_are_told_where_they_answer_the_question():
 HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
     f"{WARDS}.size().plt()": "did you mean 'plot'",
+    f"{PRICE}.release(lambda d: [1.0, 2.0], sensitivity=3)": r"several numbers are named, names=\['first', 'second'\]",
+    f"{PRICE}.groupby('patient_id').size().mean()": r"is the unit of the budget, .*\.rows_per_unit\(\)$",
+    f"{PRICE}.count().variance": r"\.mechanism tells the noise",
+    f"{PRICE}.count().std()": r"\.mechanism tells the noise",
+    "pandas_dp.rho_to_epsilon": "it is pandas_dp.accounting.compose",
     f"{PRICE}.count().plots()": "did you mean 'plot'",
     f"{PRICE}.mean('age', bounds=(0, 90)).result": "did you mean 'value'",
     f"{PRICE}.resample('MS', on='day')": r"months are public bins: \.groupby\('day', bins=pd\.period_range\(",
@@ -265,6 +307,25 @@ HABITS = {  # which have no line to type in the place of all
     "pandas_dp.accounting.compose(rho=0.1)": r"compose\(\[pandas_dp\.accounting\.Gaussian\(0\.1\)\], delta=1e-6\)",
     "pandas_dp.compose": "it is pandas_dp.accounting.compose",
     "pandas_dp.reed_csv": "did you mean 'read_csv'",
+    f"{PRICE}.isna().sum()": r"\.query\('age\.isna\(\)'\)\.count\(\) counts the rows without a value",
+    f"{PRICE}['day'].dt.dayofweek": r"such as the month: \.assign\(month=lambda d: d\.day\.dt\.month\)",
+    f"{PRICE}.loc[df['age'] > 65, 'cost'].mean()": r"by a condition, .*\.query\('age >= 65'\)",
+    f"{PRICE}.where('age > 65').count()": r"rows are chosen by \.query\('age >= 65'\)",
+    f"{PRICE}.hist('cost')": r"ask \.histogram\('cost', bins=",
+    f"{PRICE}.noisy_max('ward')": r"\.top_k\('ward', 1, keys=",
+    f"{PRICE}.trimmed_mean('cost')": r"\.mean\('cost', bounds=\(lower, upper\), method='trimmed'\)",
+    f"{PRICE}['cost'].iqr()": r"\.quantile\(\[0\.25, 0\.75\], bounds=",
+    f"{PRICE}.percentile('age', 95)": r"shares, not percents: \.quantile\('age', 0\.95, bounds=",
+    f"{PRICE}.ttest('age')": r"no such test; means and their \.interval\(\): \.groupby\('ward', keys=",
+    f"({PRICE}['age'] > 65).mean()": r"rows are chosen by \.query\('age > 65'\), before the column",
+    f"{PRICE}['age'] == limit()": r"rows are chosen by \.query\('\.\.\.'\)",
+    f"{PRICE}[df.age > limit()]": r"rows are chosen by \.query\('age >= 65'\)",
+    f"{PRICE}[df.age > df.age.mean()]": r"rows are chosen by \.query\('age >= 65'\)",
+    f"len({PRICE})": r"ask it: \.count\(\)",
+    "len(df.dp)": r"ask it at a price: df\.dp\(epsilon=0\.5\)\.count\(\)",
+    "df.dp.session.reset()": "did you mean 'close'",
+    "df.dp.session.ledger": "did you mean 'releases'",
+    "df.dp.reset()": r"what was spent stays spent; df\.dp\.session\.close\(\)",
     f"{PRICE}.assign(month=df['day'].dt.month)": r"in a function: lambda d: d\['age'\]",
 }
 

@@ -15,7 +15,7 @@ from pandas.core.arrays.arrow.accessors import ListAccessor, StructAccessor
 from pandas.core.indexes.accessors import CombinedDatetimelikeProperties
 
 from pandas_dp.questions.frame import PricedFrame
-from pandas_dp.questions.unknown_names import HINTS
+from pandas_dp.questions.unknown_names import HINTS, OTHERS
 from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.functions import METHODS
 from pandas_dp.steps.refusals import REASONS
@@ -84,7 +84,7 @@ def refused(listed: Iterable[str], reasons: dict[str, str]) -> list[str]:
 
 def hint(name: str) -> str:
     """What a question that is none says, of a column x."""
-    return HINTS[name].replace("{column}", "'x', ")
+    return (HINTS | OTHERS)[name].replace("{column}", "'x', ")
 
 
 def page() -> str:
