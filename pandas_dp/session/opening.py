@@ -18,7 +18,7 @@ from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
-from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.argument_help import Line, example
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta, unquoted
 from pandas_dp.facts.public_only import mark_of
@@ -42,19 +42,17 @@ _told: set[tuple[str | None, str]] = set()  # budgets of which it was said that 
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
     """Return the unit from what ``protect`` accepts."""
     if not isinstance(neighbors, str) or neighbors not in tuple(NeighboringRelation):
-        raise ArgumentValueError("neighbors must be 'add_remove' or 'replace_one'")
+        raise ArgumentValueError("neighbors must be 'add_remove' or 'replace_one' (unbounded or bounded DP, to others)")
     relation = NeighboringRelation(neighbors)
     if unit is None:
         if any(bound is not None for bound in (max_rows, max_groups, max_rows_per_group)):
-            raise ArgumentTypeError("max_rows needs a unit: protect(epsilon=3, unit='patient_id', max_rows=10)")
+            raise Line("protect(unit='patient_id', ...)", (("unit", "'patient_id'"),)).refuse("max_rows needs a unit")
         return PrivacyUnit(relation=relation)
     if not isinstance(unit, str):
         raise ArgumentTypeError("unit must be the name of a column: unit='patient_id'")
     if max_rows is None:
-        raise ArgumentTypeError(
-            f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); if you do not know one, max_rows='private' "
-            "finds it for a twentieth of the total"
-        )
+        private = "; if you do not know one, max_rows='private' finds it for a twentieth of the total"
+        raise Line(f"protect(unit={unit!r}, max_rows=10)", (("max_rows", "10"),), private).refuse("unit needs max_rows")
     k = positive_int(max_rows, "max_rows")
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
     c = k if max_rows_per_group is None else min(positive_int(max_rows_per_group, "max_rows_per_group"), k)

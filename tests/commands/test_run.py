@@ -322,7 +322,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
         ("epsilon = 3", "epsilon = [", "the plan is not TOML"),
         ("{ epsilon = 0.5 }", "0.5", "query 'rows': a price is a table: price = { epsilon = 0.5 }"),
         ('{ call = "median" }', "7", 'or with column: price = { epsilon = 0.5 }, calls = [{ call = "count", args = ["age"] }]'),
-        ("max_rows = 4", "", '[budget]: unit needs max_rows: [budget] epsilon = 3, unit = "pid", max_rows = 10\n'),
+        ("max_rows = 4", "", '[budget]: unit needs max_rows: [budget] unit = "pid", max_rows = 10\n'),
         ("max_rows = 4", "max_rows = -4", "such as max_rows = "),
     ],
 )  # fmt: skip

@@ -251,6 +251,40 @@ def test_found_keys_are_told_where_they_answer_the_question():
         assert (TO_FIND_KEYS in book.run(f"{PRICE}.groupby('ward'){question}")) is told
 
 
+KEPT = {  # what was typed under another name, and the line that has it
+    "df.dp(eps=0.1).count()": "df.dp(epsilon=0.1)",
+    "df.dp.protect(eps=0.1)": "df.dp.protect(epsilon=0.1)",
+    "df.dp.protect(eps=0.1, user='patient_id')": "df.dp.protect(epsilon=0.1, unit='patient_id', max_rows=10)",
+    "pandas_dp.query(eps=0.1)": "pandas_dp.query(epsilon=0.1)",
+    "df.dp.protect(epsilon=1, unit='patient_id', max_contributions=7)": "(epsilon=1, unit='patient_id', max_rows=7)",
+    "df.dp.protect(epsilon=1, unit='patient_id', cap=7)": "(epsilon=1, unit='patient_id', max_rows=7)",
+    "df.dp.protect(epsilon=1, unit='patient_id', max_rows=40, l0=4, linf=10)": "max_groups=4, max_rows_per_group=10)",
+    "df.dp.protect(epsilon=1, neighbours='bounded')": "df.dp.protect(epsilon=1, neighbors='replace_one')",
+    "df.dp.protect(epsilon=1, neighbours='add_remove')": "df.dp.protect(epsilon=1, neighbors='add_remove')",
+    "df.dp.protect(epsilon=1, unit='patient_id', name='u6', delta=1e-8)": "name='u6', delta=1e-8, max_rows=10); if you do not",
+    "df.dp.protect(rho=0.1, delta=1e-8, unit='patient_id')": "(rho=0.1, delta=1e-8, unit='patient_id', max_rows=10)",
+    "df.dp.protect(epsilon=1, max_rows=7, name='u')": "(epsilon=1, max_rows=7, name='u', unit='patient_id')",
+    f"{PRICE}.mean('age', clip=(0, 10000))": "mean('age', bounds=(0, 10000))",
+    f"{PRICE}.mean('age', lower=0, upper=10000)": "mean('age', bounds=(0, 10000))",
+    f"{PRICE}.histogram('age', bins=[0, 9], workload='hierarchical')": "workload='ranges')",
+    f"{PRICE}.median('age', bounds=(0, 90), method='smooth_sensitivity')": "method='smooth')",
+}
+
+
+@pytest.mark.parametrize("typed", KEPT)
+def test_what_was_typed_under_another_name_is_kept(typed):
+    """A price of 0.1 became one of 0.5, and a total of 1 one of 3."""
+    assert KEPT[typed] in Notebook(**UNIT).run(typed)
+
+
+def test_what_no_call_takes_is_not_left_out_in_silence():
+    book = Notebook(**UNIT)
+    assert "no total=; it takes index=" in book.run(f"{PRICE}.crosstab('ward', 'age', total=5000)")
+    assert "each row counts once" in book.run(f"{PRICE}.mean('age', bounds=(0, 9), weights='cost')")
+    assert "no total=; it takes complete=" in book.run(f"df.dp.session.reconcile({PRICE}.count(), total=5000)")
+    assert "takes level=, not alpha=, which is 1 - level" in book.run(f"{PRICE}.count().interval(alpha=0.1)")
+
+
 HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
     f"{WARDS}.size().plt()": "did you mean 'plot'",
