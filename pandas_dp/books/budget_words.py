@@ -100,7 +100,7 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
     way_out = f"{'once something was asked' if used else 'since another process opened it'}, this cannot change"
     if row.privacy_unit == unit and total:
         lower = budget.epsilon < known.epsilon or budget.delta < known.delta
-        way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='a second year of visits')"
+        way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='...')"
         way_out = "a total can only be raised" if lower else way_out
     error = LedgerError(
         f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "
@@ -158,7 +158,7 @@ def _of_divergences(rule: RenyiFilter, state: State, charge: Charge) -> tuple[st
 
 def _more_delta(total: Fraction) -> str:
     """The line that raises the total delta, of which a tenth is for finding keys; none where that would promise nothing."""
-    return f"df.dp.session.extend(to_delta={say(total)}, reason='to find keys')" if total < MOST_DELTA else ""
+    return f"df.dp.session.extend(to_delta={say(total)}, reason='...')" if total < MOST_DELTA else ""
 
 
 def more_epsilon(rule: Filter, state: State, charge: Charge) -> str:
@@ -169,7 +169,7 @@ def more_epsilon(rule: Filter, state: State, charge: Charge) -> str:
             filter_for(replace(rule.budget, epsilon=total), getattr(rule, "order", None)).admit(state, charge)
             is not None
         ):
-            return f"df.dp.session.extend(to={say(total)}, reason='a second year of visits')"
+            return f"df.dp.session.extend(to={say(total)}, reason='...')"
         total *= 2
     return ""
 

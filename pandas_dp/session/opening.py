@@ -122,7 +122,7 @@ def protect(
             _opened_here.add(here)
         session = session or enter(Session(opened, name, unit))
         replaced = terms is not None and terms != opened.budget(name)
-        line = session._terms(advice.another(opened), reason="other people") if replaced else ""
+        line = session._terms(advice.another(opened), reason="...") if replaced else ""
         lost = replaced and frames.are_others(session, frame)
         session._settle(unit, replaced=line)
         other = _taken_on(frame, session, lineage, reason, content)

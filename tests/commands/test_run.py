@@ -172,7 +172,7 @@ def test_growing_data_under_new_versions_continues_the_budget(job):
     assert done.stderr == (
         "pandas-dp: over budget: query 'rows' asks for epsilon=0.5; epsilon=0 is left. nothing fits any more; to "
         f"raise the total, on record and then in the plan: pandas-dp ledger extend {job.path}/books --name visits --to 3.5 "
-        "--reason 'a second year of visits'. Are these other people or new events each night? One name for all nights and a "
+        "--reason .... Are these other people or new events each night? One name for all nights and a "
         'budget for each: [budget] epsilon = 1, period = "D", time = "visited_at". No answer was written\n'
     )
 

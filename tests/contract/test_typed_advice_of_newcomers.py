@@ -285,6 +285,34 @@ def test_what_no_call_takes_is_not_left_out_in_silence():
     assert "takes level=, not alpha=, which is 1 - level" in book.run(f"{PRICE}.count().interval(alpha=0.1)")
 
 
+def test_no_reason_is_put_into_the_mouth_of_a_user():
+    """What was advised put a second year of visits on record, of which nobody had said anything."""
+    book = Notebook(**UNIT)
+    book.run("df.dp(epsilon=1000).count()")
+    for wish, line in (
+        ("df.dp(epsilon=1).mean('age', bounds=(0, 90))", "df.dp.session.extend(to=1001, reason='...')"),
+        ("df.dp.session.extend(to=2000)", "df.dp.session.extend(to=2000, reason='...')"),
+        ("df.dp(epsilon=1, delta=1e-7).unique('ward')", "df.dp.session.extend(to_delta=1e-6, reason='...')"),
+    ):
+        assert line in book.run(wish)
+        assert "type the value itself: why, in your own words" in book.run(line)
+    assert book.names["df"].dp.session.releases["kind"].tolist() == ["open", "query"]
+
+
+OF_ROWS = {  # public facts that were made of rows, and what is shown in their place
+    "mean('age', bounds=(df.age.min(), df.age.max()))": "type the value itself, bounds=(lower, upper)",
+    "value_counts('ward', keys=set(df.ward))": "list what it holds, keys=['A', 'B']",
+    "value_counts('ward', keys=dict(zip(df.ward, df.age)).keys())": "list what it holds, keys=['A', 'B']",
+}
+
+
+@pytest.mark.parametrize("wish", OF_ROWS)
+def test_what_was_made_of_rows_is_not_told_in_a_form_that_takes_them(wish):
+    """``int(df.age.min())`` and ``sorted(set(df.ward))``, as it was advised, were answered."""
+    refusal = Notebook(**UNIT).run(f"{PRICE}.{wish}")
+    assert refusal.endswith(OF_ROWS[wish])
+
+
 HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
     f"{WARDS}.size().plt()": "did you mean 'plot'",
