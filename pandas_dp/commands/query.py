@@ -230,7 +230,7 @@ def in_shell(text: str, ledger: str = "visits.dpledger", name: str = "visits", n
     >>> in_shell("unit needs max_rows: protect(epsilon=3, unit='pid', max_rows=10)")
     'unit needs max_rows: --total 3 --unit pid --max-rows 10'
     >>> in_shell("raise it on record: df.dp.session.extend(to=6, reason='...')")
-    "raise it on record: pandas-dp ledger extend visits.dpledger --name visits --to 6 --reason ..."
+    'raise it on record: pandas-dp ledger extend visits.dpledger --name visits --to 6 --reason ...'
     """
     for code, shell in IN_CODE.items():
         text = text.replace(code, shell)

@@ -36,10 +36,10 @@ def show_line(
     if isinstance(error, UnverifiedFrameError):
         _name_frame(error, written)
     if name == "protect" and error._needs is not None:
-        why, more, otherwise = error._needs
-        line = written and rewritten(written, tuple(parameters), given, dict(more))
-        line = line or f"df.dp.{Call(name, args, given).needing(parameters, dict(more))}"
-        error.args = (f"{why}: {line}{otherwise}",)
+        why, lacked, otherwise = error._needs
+        opened = written and rewritten(written, tuple(parameters), given, dict(lacked))
+        opened = opened or f"df.dp.{Call(name, args, given).needing(parameters, dict(lacked))}"
+        error.args = (f"{why}: {opened}{otherwise}",)
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return
     frame = (asked_frame(written) if written else None) or "df"
@@ -73,8 +73,8 @@ def show_line(
         told = told[0], (("q", ""), ("bounds", "=q")), told[2]  # ends by place, where levels stand
     if told is not None:  # what should not be there and is not
         words = re.findall(r"'(\w+)'", told[0])
-        needs = ((needed, _word(values.get(needed), typed, words)) for needed, typed in told[1])
-        told = told[0], tuple((needed, typed) for needed, typed in needs if typed or needed in values), told[2]
+        meant = ((needed, _word(values.get(needed), typed, words)) for needed, typed in told[1])
+        told = told[0], tuple((needed, typed) for needed, typed in meant if typed or needed in values), told[2]
     another = told is not None and QUESTION in dict(told[1])
     if another and (written is None or hasattr(asked, "_parts")):  # groups have no other question than theirs
         told = None

@@ -82,18 +82,18 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     if unknown:
         renamed, needs = _meant(given, unknown, names)
         if renamed or needs:
-            first = next(other for other in unknown if other in renamed or other in needs)
-            right = renamed.get(first) or next(other for other in needs if other in names)
+            wrong = next(other for other in unknown if other in renamed or other in needs)
+            right = renamed.get(wrong) or next(other for other in needs if other in names)
             if (
                 name == "protect"
                 and "unit" in {*given, *renamed.values()}
                 and not {"max_rows"} & {*given, *renamed.values()}
             ):
                 needs |= {"max_rows": "10"}
-            of_alpha = f", which is 1 - {right}" if first == "alpha" else ""
+            of_alpha = f", which is 1 - {right}" if wrong == "alpha" else ""
             written = as_written(method.__name__, args, given) if example else None  # with the number that was typed
             typed = (written and rewritten(written, tuple(names), given, needs, renamed)) or line(needs, renamed)
-            return f"{name}() takes {right}=, not {first}={of_alpha}: {typed}"
+            return f"{name}() takes {right}=, not {wrong}={of_alpha}: {typed}"
         free_names = [other for other in names if other not in given]
         told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], free_names)
         instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}

@@ -42,8 +42,8 @@ def test_the_first_call_opens_the_budget_and_the_next_go_on_with_it(ask):
     done = ask("count('cost')", "--epsilon", "2")
     assert (done.returncode, done.stdout) == (3, "")
     assert (
-        "asks for epsilon=2; epsilon=1.5 would fit (ran out of epsilon: spent epsilon=1.5; left epsilon=1.5)"
-        in done.stderr
+        "asks for epsilon=2; epsilon=1.5 would fit and spend all that is left (ran out of epsilon: spent "
+        "epsilon=1.5; left epsilon=1.5)" in done.stderr
     )
     assert spent(ask.path / "books") == Fraction(3, 2)
 

@@ -313,6 +313,18 @@ def test_what_was_made_of_rows_is_not_told_in_a_form_that_takes_them(wish):
     assert refusal.endswith(OF_ROWS[wish])
 
 
+def test_what_would_spend_all_that_is_left_says_so():
+    book = Notebook(**UNIT)
+    assert "epsilon=1000 would fit and spend all that is left (" in book.run("df.dp(epsilon=2000).count()")
+
+
+def test_a_protected_frame_says_that_pandas_answers_exactly():
+    """Rows chosen by a step are shown as protected, and ``.count()`` of them without a price is exact."""
+    book = Notebook(**UNIT)
+    assert "pandas itself answers exactly" in repr(book.names["df"].dp.query("age > 65"))
+    assert "pandas itself exactly" in book.run("df[df.age > 65].dp(epsilon=1).count()")
+
+
 HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
     f"{WARDS}.size().plt()": "did you mean 'plot'",
