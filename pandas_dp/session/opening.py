@@ -68,7 +68,8 @@ def check_unit(frame: pd.DataFrame, unit: Any) -> None:
 def total_of_rho(rho: Any, delta: Any, reserved: Any, accountant: Any) -> Budget:
     """The total that admits so much rho of zero-concentrated differential privacy: about the least epsilon that pays it."""
     if accountant not in ("auto", "zcdp"):
-        raise ArgumentValueError("rho= is a total of zCDP: leave accountant= out, df.dp.protect(rho=0.5, delta=1e-6)")
+        line = Line("df.dp.protect(rho=..., delta=1e-6)", (("accountant", ""),))
+        raise line.refuse("rho= is a total of zCDP: leave accountant= out", ArgumentValueError)
     exact, slack = positive_epsilon(rho, "rho"), small_delta(delta) or USUAL_DELTA
     part = slack / 10 if reserved is None else small_delta(reserved, "delta_reserved")
     least = float(zcdp_epsilon(exact, slack - part))
@@ -232,7 +233,7 @@ def _public_rows(
         return None
     if unit.add_remove or unit.column is not None:
         hidden = "neighbors='add_remove' hides" if unit.add_remove else f"unit={unit.column!r} does not require"
-        whole = ", or where each row is a unit df.dp.protect(epsilon=3, neighbors='replace_one', rows=True)"
+        whole = ", or where each row is a unit add neighbors='replace_one'"
         raise ArgumentValueError(
             f"rows= says that the number of rows is public, which {hidden}: leave it out{whole * (unit.column is None)}"
         )

@@ -100,7 +100,9 @@ def test_a_number_of_rows_is_public_by_the_word_of_the_owner_alone(rows):
 )
 @pytest.mark.parametrize("rows", [True, False, 5])
 def test_where_a_number_of_rows_cannot_be_public(terms, rows):
-    whole = r"leave it out$" if "unit" in terms else r"leave it out, or .* rows=True\)$"  # never without the unit
+    whole = (
+        r"leave it out$" if "unit" in terms else r"leave it out, or .* add neighbors='replace_one'$"
+    )  # never without the unit
     with pytest.raises(ArgumentValueError, match=whole):
         people().dp.protect(epsilon=3, rows=rows, name=fresh(), **terms)
 
