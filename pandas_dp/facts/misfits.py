@@ -84,11 +84,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         if renamed or needs:
             wrong = next(other for other in unknown if other in renamed or other in needs)
             right = renamed.get(wrong) or next(other for other in needs if other in names)
-            if (
-                name == "protect"
-                and "unit" in {*given, *renamed.values()}
-                and not {"max_rows"} & {*given, *renamed.values()}
-            ):
+            terms = {*given, *renamed.values()}
+            if name == "protect" and "unit" in terms and "max_rows" not in terms:
                 needs |= {"max_rows": "10"}
             of_alpha = f", which is 1 - {right}" if wrong == "alpha" else ""
             written = as_written(method.__name__, args, given) if example else None  # with the number that was typed
