@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
     """Knows what stands where a command lacks its first words, so that its refusal can name all that it lacks."""
 
     WORDS: ClassVar = {"query": {"FILE": query.FILE, "QUESTION": "count()"}, "run": {"PLAN": "plan.toml"}}
-    NEEDED: ClassVar = {"--name": "visits", "--reason": "a second year of visits"}
+    NEEDED: ClassVar = {"--name": "visits", "--reason": "..."}
     _typed: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:

@@ -15,7 +15,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import Guide, explain, explained, uncopied
+from pandas_dp.facts.argument_help import Guide, Line, explain, explained, uncopied
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.lacking import completed_line
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
@@ -365,7 +365,9 @@ class Accessor(RowSteps[pd.DataFrame]):
         if (epsilon is None) == (rho is None):
             both = "one total, epsilon= or rho=" if rho is not None else "the total"
             said = {"unit": unit, "max_rows": max_rows, "ledger": ledger, "name": name}
-            raise ArgumentTypeError(f"protect needs {both}: {with_total(said)}")
+            line = with_total(said)
+            lacks = () if "  # " in line else (("rho", ""),) if rho is not None else (("epsilon", "3"),)
+            raise Line(line, lacks).refuse(f"protect needs {both}")
         if rho is not None and plan is not None:
             raise ArgumentTypeError("a plan needs a total epsilon: df.dp.protect(epsilon=3, delta=1e-6, plan={0.1: 4})")
         total = (

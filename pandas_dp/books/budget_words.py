@@ -100,7 +100,7 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
     way_out = f"{'once something was asked' if used else 'since another process opened it'}, this cannot change"
     if row.privacy_unit == unit and total:
         lower = budget.epsilon < known.epsilon or budget.delta < known.delta
-        way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='a second year of visits')"
+        way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='...')"
         way_out = "a total can only be raised" if lower else way_out
     error = LedgerError(
         f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "
@@ -124,7 +124,7 @@ def _of_pure(rule: PureFilter, state: State, charge: Charge) -> tuple[str, str]:
     pots = rule.pots(state) if isinstance(rule, PlanFilter) else []
     rest = rule.beside - rule.others(state) if isinstance(rule, PlanFilter) else rule.budget.epsilon - state.epsilon
     offers = [f"epsilon={show(e)}" for (e, n), used in pots if used < n]
-    fits = _would_fit(offers + ([f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []))
+    fits = _would_fit(offers + ([f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []), "" if pots else " all")
     if charge.epsilon is not None and not charge.delta:
         return "epsilon", fits
     if pots:
@@ -145,7 +145,8 @@ def _of_divergences(rule: RenyiFilter, state: State, charge: Charge) -> tuple[st
         offers.append(f"epsilon={say(epsilon)}" + (" without delta= and rho=" if gaussian else ""))
     fits = _would_fit(offers)
     if charge.delta <= rest:
-        return rule.currency if gaussian or rule.by_sum(state) is None else "epsilon", fits
+        currency = rule.currency if gaussian or rule.by_sum(state) is None else "epsilon"
+        return currency, _would_fit(offers, " nearly all")
     fits += " in a query that needs no delta" if offers else ""
     fits += f"; of the delta reserved for finding keys and smooth noise (a tenth by default) {say(rest)} is left"
     if rest and rule.admit(state, replace(charge, delta=rest)) is not None:
@@ -158,7 +159,7 @@ def _of_divergences(rule: RenyiFilter, state: State, charge: Charge) -> tuple[st
 
 def _more_delta(total: Fraction) -> str:
     """The line that raises the total delta, of which a tenth is for finding keys; none where that would promise nothing."""
-    return f"df.dp.session.extend(to_delta={say(total)}, reason='to find keys')" if total < MOST_DELTA else ""
+    return f"df.dp.session.extend(to_delta={say(total)}, reason='...')" if total < MOST_DELTA else ""
 
 
 def more_epsilon(rule: Filter, state: State, charge: Charge) -> str:
@@ -169,7 +170,7 @@ def more_epsilon(rule: Filter, state: State, charge: Charge) -> str:
             filter_for(replace(rule.budget, epsilon=total), getattr(rule, "order", None)).admit(state, charge)
             is not None
         ):
-            return f"df.dp.session.extend(to={say(total)}, reason='a second year of visits')"
+            return f"df.dp.session.extend(to={say(total)}, reason='...')"
         total *= 2
     return ""
 
@@ -185,8 +186,10 @@ def _largest_epsilon(rule: RenyiFilter, state: State) -> Fraction:
     return max(by_sum, three_digits(Fraction(low)))
 
 
-def _would_fit(offers: list[str]) -> str:
-    return " or ".join(offers) + " would fit" if offers else "nothing fits any more"
+def _would_fit(offers: list[str], share: str = "") -> str:
+    """The largest prices, and how much of what is left each of them would spend."""
+    spends = f" and spend{share} that is left" if share else ""
+    return " or ".join(offers) + f" would fit{spends}" if offers else "nothing fits any more"
 
 
 def spent(rule: Filter, state: State) -> str:

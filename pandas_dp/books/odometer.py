@@ -24,6 +24,7 @@ from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.numbers import of_total, positive_epsilon, say, small_delta, three_digits, typed
+from pandas_dp.facts.public_only import DOTS
 from pandas_dp.release.text import COUNTED
 
 NOTHING = "nothing: more was put on record than this budget can count"
@@ -212,9 +213,9 @@ def raised(
 def to_raise(budget: Budget, term: str) -> str:
     """The line that doubles a total, epsilon or delta; a budget without a delta gets one."""
     if term == "epsilon":
-        return f"df.dp.session.extend(to={say(2 * budget.epsilon)}, reason='a second year of visits')"
+        return f"df.dp.session.extend(to={say(2 * budget.epsilon)}, reason='...')"
     more = say(min(2 * budget.delta, (1 + budget.delta) / 2) or USUAL_DELTA)
-    return f"df.dp.session.extend(to_delta={more}, reason='to find keys')"
+    return f"df.dp.session.extend(to_delta={more}, reason='...')"
 
 
 def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[LedgerEntry], part: bool) -> Budget:
@@ -234,11 +235,11 @@ def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[Led
     slack = typed(lines[1], small_delta, old.delta if to_delta is None else to_delta, "to_delta")
     epsilon = raised("epsilon", "to", old.epsilon, total, entries, lines[0])
     delta = raised("delta", "to_delta", old.delta, slack, entries, lines[1])
-    if not isinstance(reason, str) or not reason.strip():
+    if not isinstance(reason, str) or not reason.strip(DOTS):
         said = [
             f"{name}={say(value)}" for name, value in (("to", to and total), ("to_delta", to_delta and slack)) if value
         ]
-        line = f"df.dp.session.extend({', '.join(said)}, reason='a second year of visits')"
+        line = f"df.dp.session.extend({', '.join(said)}, reason='...')"
         raise ArgumentTypeError(f"reason must say why the total is raised: {line}")
     if (epsilon, delta) == (old.epsilon, old.delta):
         return old

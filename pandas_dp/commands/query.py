@@ -227,8 +227,8 @@ def in_shell(text: str, ledger: str = "visits.dpledger", name: str = "visits", n
     "discover keys (needs a delta): --epsilon 1 --delta 1e-6 with value_counts('sex')"
     >>> in_shell("unit needs max_rows: protect(epsilon=3, unit='pid', max_rows=10)")
     'unit needs max_rows: --total 3 --unit pid --max-rows 10'
-    >>> in_shell("raise it on record: df.dp.session.extend(to=6, reason='a second year of visits')")
-    "raise it on record: pandas-dp ledger extend visits.dpledger --name visits --to 6 --reason 'a second year of visits'"
+    >>> in_shell("raise it on record: df.dp.session.extend(to=6, reason='...')")
+    'raise it on record: pandas-dp ledger extend visits.dpledger --name visits --to 6 --reason ...'
     """
     for code, shell in IN_CODE.items():
         text = text.replace(code, shell)

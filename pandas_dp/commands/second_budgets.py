@@ -7,8 +7,9 @@ import os
 
 from pandas_dp.commands import words
 from pandas_dp.commands.plans import check_text, existing_ledger
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.names import check_name
+from pandas_dp.facts.public_only import DOTS
 from pandas_dp.session import second_budgets
 from pandas_dp.session.registry import listed
 
@@ -33,8 +34,8 @@ def check(name: str, options: argparse.Namespace, in_plan: bool) -> str:
     """
     ledger = existing_ledger(options.ledger)
     options.new = options.ledger is not None and (ledger is None or ledger.budget(name) is None)
-    if options.reason is not None:
-        check_text(options.reason, "--reason")
+    if options.reason is not None and not check_text(options.reason, "--reason").strip(DOTS):
+        raise ArgumentTypeError("--reason ... is a placeholder: say why, in your own words")
     if options.reason is not None or not options.new:
         return ""
     total = ["--total=3"] * (not in_plan and options.total is None)

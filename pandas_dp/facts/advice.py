@@ -13,6 +13,7 @@ from pandas_dp.errors import (
     ArgumentValueError,
     PandasDPError,
     UnverifiedFrameError,
+    closest,
 )
 from pandas_dp.facts.call import QUESTION, Call
 from pandas_dp.facts.chains import grouped
@@ -24,6 +25,7 @@ BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
 TOLD = re.compile(r"(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?", re.DOTALL)
 BEGUN = re.compile(r"((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)", re.DOTALL)
 FOUND = re.compile(r"(\['[^']*'\])?\.(size|count|sum|mean)\(")  # what groups of found keys answer
+WORDS = {"hierarchical": "ranges", "hierarchy": "ranges", "tree": "ranges", "cumulative": "ranges"}
 Parameters = Mapping[str, inspect.Parameter]
 
 
@@ -34,6 +36,11 @@ def show_line(
     written = as_written(name, args, given)
     if isinstance(error, UnverifiedFrameError):
         _name_frame(error, written)
+    if name == "protect" and error._needs is not None:
+        why, lacked, otherwise = error._needs
+        opened = written and rewritten(written, tuple(parameters), given, dict(lacked))
+        opened = opened or f"df.dp.{Call(name, args, given).needing(parameters, dict(lacked))}"
+        error.args = (f"{why}: {opened}{otherwise}",)
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return
     frame = (asked_frame(written) if written else None) or "df"
@@ -75,7 +82,9 @@ def show_line(
     if told and told[1][0][0] == "q" and type(q) is tuple and len(q) == 2 and values.get("bounds") is None:
         told = told[0], (("q", ""), ("bounds", "=q")), told[2]  # ends by place, where levels stand
     if told is not None:  # what should not be there and is not
-        told = told[0], tuple((needed, typed) for needed, typed in told[1] if typed or needed in values), told[2]
+        words = re.findall(r"'(\w+)'", told[0])
+        meant = ((needed, _word(values.get(needed), typed, words)) for needed, typed in told[1])
+        told = told[0], tuple((needed, typed) for needed, typed in meant if typed or needed in values), told[2]
     another = told is not None and QUESTION in dict(told[1])
     if another and (written is None or hasattr(asked, "_parts")):  # groups have no other question than theirs
         told = None
@@ -160,6 +169,15 @@ def _begun(
             needed |= {"bounds": f"={wrong}"}
         return (why, tuple(needed.items()), f"; {more.partition('), ')[2]}") if needed else None
     return None
+
+
+def _word(given: Any, typed: str, words: list[str]) -> str:
+    """How an argument is typed that is one of these words: as the one that was meant, where one is near."""
+    if not isinstance(given, str) or typed[1:-1] not in words:
+        return typed
+    meant = next((word for word in words if given.startswith(word)), WORDS.get(given, ""))
+    meant = meant if meant in words else closest(given, words)
+    return repr(meant) if meant else typed
 
 
 def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[str, Any]) -> dict[str, str]:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.advice import examples
 from pandas_dp.facts.call import Call, meant_for, safe
-from pandas_dp.facts.public_only import EXAMPLES, PERIODS
+from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 from pandas_dp.facts.written import as_written, pivoted, rewritten
 
 _OTHER_NAMES = {
     "epsilon": "eps budget total privacy_budget",
-    "neighbors": "neighbours neighbor neighbour relation",
+    "neighbors": "neighbours neighbor neighbour relation adjacency",
     "bounds": "range limits clip clipping lower upper min_value max_value",
     "bins": "edges buckets",
     "keys": "categories values labels groups",
     "unit": "user user_id id privacy_unit unit_column privacy_id person",
+    "max_rows": "max_contributions max_contribution contributions contribution_bound cap rows_per_unit max_rows_per_unit",
+    "max_groups": "l0 l0_sensitivity max_partitions max_partitions_contributed max_groups_contributed",
+    "max_rows_per_group": "linf linf_sensitivity max_contributions_per_partition max_rows_per_partition",
     "k": "n n_clusters clusters",
     "blocks": "n_blocks partitions",
     "within": "error accuracy",
-    "confidence": "level alpha",
+    "confidence": "level",
 }
 OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
+RELATIONS = {"bounded": "replace_one", "replace": "replace_one", "substitute": "replace_one", "unbounded": "add_remove"}
+LEVELS = ("confidence", "level")  # which are 1 - alpha
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values are not counted; null=True counts them as a key of their own",
     "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
@@ -32,6 +37,9 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "ascending": "the answer is sorted afterwards, for free: .sort_values()",
     "freq": "months are public bins of groupby()",
     "unit max_rows neighbors": "the budget has it, df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)",
+    "weights": "each row counts once; a weighted mean is two sums, of products that df.dp.assign() makes and of weights",
+    "alpha": "an error bar comes with the answer, for free: .interval(0.95)",
+    "nonnegative": "a count may come out below 0; of several, pandas_dp.reconcile([...], nonnegative=True) is free",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
@@ -72,11 +80,17 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     if name == "crosstab" and "values" in unknown:
         return f"crosstab() counts rows; a column by two others is {_pivot_table(asked, before, args, given)}"
     if unknown:
-        right = OTHER_NAMES.get(unknown[0], unknown[0])
-        if right in names:
-            others = [other for other in unknown if OTHER_NAMES.get(other) == right]
-            typed = line(dict.fromkeys(others, "") | {right: EXAMPLES.get(right, "...")}, {})
-            return f"{name}() takes {right}=, not {unknown[0]}=: {typed}"
+        renamed, needs = _meant(given, unknown, names)
+        if renamed or needs:
+            wrong = next(other for other in unknown if other in renamed or other in needs)
+            right = renamed.get(wrong) or next(other for other in needs if other in names)
+            terms = {*given, *renamed.values()}
+            if name == "protect" and "unit" in terms and "max_rows" not in terms:
+                needs |= {"max_rows": "10"}
+            of_alpha = f", which is 1 - {right}" if wrong == "alpha" else ""
+            written = as_written(method.__name__, args, given) if example else None  # with the number that was typed
+            typed = (written and rewritten(written, tuple(names), given, needs, renamed)) or line(needs, renamed)
+            return f"{name}() takes {right}=, not {wrong}={of_alpha}: {typed}"
         free_names = [other for other in names if other not in given]
         told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], free_names)
         instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
@@ -84,7 +98,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             instead = {"bounds": "(lower, upper)"}
         typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
         typed = "" if example or told.startswith("the new total") else typed
-        return f"{name}() takes {told}{f': {typed}' if typed else ''}"
+        without = "; without it" if typed and not close and not instead and "; it takes " in told else ""
+        return f"{name}() takes {told}{without}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
         pairs = f"{{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
         needed = (
@@ -141,6 +156,35 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     return f"{name}() was given arguments that do not fit: {shown}"
 
 
+def _meant(
+    given: Mapping[str, Any], unknown: list[str], names: list[str]
+) -> tuple[dict[str | int, str], dict[str, str]]:
+    """What goes by another name here, and keeps what was typed; and what is typed in another way, with the names left out."""
+    renamed: dict[str | int, str] = {}
+    needs: dict[str, str] = {}
+    for other in unknown:
+        value = given[other]
+        right = next((name for name in LEVELS if name in names), "") if other == "alpha" else OTHER_NAMES.get(other)
+        if right not in names or not right or right in given:
+            continue
+        text = ""
+        if right == "neighbors" and isinstance(value, str):
+            text = repr(RELATIONS.get(value, value))
+        elif other == "alpha":
+            text = f"{1 - value:.6g}" if type(value) is float and 0 < value < 1 else "0.95"
+        elif right == "bounds" and not isinstance(value, tuple | list | Mapping):
+            ends = [given[end] for end in unknown if OTHER_NAMES.get(end) == right]
+            plain = len(ends) == 2 and all(type(end) in (int, float) for end in ends)
+            text = f"({', '.join(map(repr, sorted(ends)))})" if plain else "(lower, upper)"
+        elif right == "keys" and not listed(value):
+            text = EXAMPLES[right]
+        if text:
+            needs |= {other: "", right: text}
+        elif right not in renamed.values():
+            renamed[other] = right
+    return renamed, needs
+
+
 def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
     """The table of a column by two others, with the arguments of one that counts rows, and what it lacks."""
     names = ("values", "index", "columns")
@@ -163,8 +207,8 @@ def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str
     if unknown in ("fresh", "max_groups"):
         typed = f"{unknown}={True if unknown == 'fresh' else 4}"
         return f"no {unknown}=: it goes beside the price: df.dp(epsilon=1, {typed}).{name}(...)"
-    if right == "epsilon" and not example:
-        return f"no {unknown}=: the price comes first, df.dp(epsilon=0.5).{name}(...)"
+    if right == "epsilon" and unknown not in ("total", "budget") and hasattr(asked, "_before") and not example:
+        return f"no {unknown}=: the price comes first"
     if unknown in OF_PANDAS:
         return f"no {unknown}=: {OF_PANDAS[unknown]}"
     close = did_you_mean(unknown, names)

@@ -38,7 +38,7 @@ EXAMPLES = {  # how arguments are typed
     "prices": "[1, 2, 5]",
     "candidates": "[10, 20]",
     "vertices": "['A', 'B']",
-    "reason": "'a second year of visits'",
+    "reason": "'...'",  # why, in the words of who asks: what is made up would stay on record
     "name": "'visits'",
     "within": "20",
     "max": "5",
@@ -161,8 +161,10 @@ def _column_by_name(call: str, name: str, given: Mapping[str, Any]) -> ArgumentV
 
 UNORDERED = (Set, MappingView)
 HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED)
+DOTS = " .\u2026"  # which stand for words in a line of advice
 IN_WORDS = ("reason", "name")  # of which advice leaves the text to the user
-TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}
+# how public facts are shown: what builds them, as int(...) or sorted(...), would take cells as well
+FACTS = {"bounds": "(lower, upper)", "keys": "['A', 'B']"}
 
 
 def check_typed(value: Any, where: str = "", name: str = "") -> None:
@@ -180,10 +182,10 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
         It says where, if `where` does, and the type, never the value.
     """
     scalar = _scalar(value)
-    dots = name in IN_WORDS and isinstance(value, str) and value.strip() and not value.strip(" .\u2026")
+    dots = name in IN_WORDS and isinstance(value, str) and value.strip() and not value.strip(DOTS)
     if scalar is ... or dots:
         line = EXAMPLES.get(f"{where.partition(':')[0]} {name}", EXAMPLES.get(name))
-        line = "" if line is None else f": {name}={line}"
+        line = "" if line is None else ": why, in your own words" if name == "reason" else f": {name}={line}"
         raise ArgumentTypeError(
             f"{where}{'...' if scalar is ... else repr(value)} is a placeholder; type the value itself{line}"
         )
@@ -192,15 +194,16 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
             return
         view = isinstance(scalar, MappingView)
         why = "changes with its dict" if view else "has no fixed order, so a rerun would count as a different question"
-        line = f"{f'{name}=' if scalar is value else ''}{'list' if view else 'sorted'}(...)"
-        raise ArgumentTypeError(f"{where}a {type(scalar).__name__} {why}: {line}")
+        raise ArgumentTypeError(
+            f"{where}a {type(scalar).__name__} {why}: list what it holds, {name}={FACTS.get(name, '[...]')}"
+        )
     if scalar is not None:
         library, kind = ("np", scalar.dtype.kind) if isinstance(scalar, np.generic) else ("pa", "")
         found = f"{library}.{type(scalar).__name__} is a {'NumPy' if kind else 'pyarrow'} scalar"
-        python = TYPED.get(kind, "float") if kind else "str"
+        line = f", {name}={FACTS[name]}" if name in FACTS else ""
         raise ArgumentTypeError(
             f"{where}{found}, which may have been computed from the rows; everything you type is published. If it is "
-            f"public knowledge, write {python}(...)"
+            f"public knowledge, type the value itself{line}"
         )
 
 

@@ -71,7 +71,7 @@ def _paid(frame: PreparedFrame, call: str, price: Price | Accuracy) -> tuple[str
         left = budget.delta_reserved - session._state.delta
         first = f"{session._raised('delta')}; "
         if session._implicit:
-            first = f"df.dp.protect(epsilon={2 * EPSILON}, delta={USUAL}); "
+            first = f"df.dp.protect(epsilon={EPSILON}, delta={USUAL}); "
         fixed = budget.plan or session._whole is not None or 2 * budget.delta >= 1
         if (budget.delta or fixed) and not budget.delta_reserved:
             return ", and this budget has none for that", "", None

@@ -18,7 +18,7 @@ from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
-from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.argument_help import Line, example
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta, unquoted
 from pandas_dp.facts.public_only import mark_of
@@ -42,19 +42,17 @@ _told: set[tuple[str | None, str]] = set()  # budgets of which it was said that 
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
     """Return the unit from what ``protect`` accepts."""
     if not isinstance(neighbors, str) or neighbors not in tuple(NeighboringRelation):
-        raise ArgumentValueError("neighbors must be 'add_remove' or 'replace_one'")
+        raise ArgumentValueError("neighbors must be 'add_remove' or 'replace_one' (unbounded or bounded DP, to others)")
     relation = NeighboringRelation(neighbors)
     if unit is None:
         if any(bound is not None for bound in (max_rows, max_groups, max_rows_per_group)):
-            raise ArgumentTypeError("max_rows needs a unit: protect(epsilon=3, unit='patient_id', max_rows=10)")
+            raise Line("protect(unit='patient_id', ...)", (("unit", "'patient_id'"),)).refuse("max_rows needs a unit")
         return PrivacyUnit(relation=relation)
     if not isinstance(unit, str):
         raise ArgumentTypeError("unit must be the name of a column: unit='patient_id'")
     if max_rows is None:
-        raise ArgumentTypeError(
-            f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); if you do not know one, max_rows='private' "
-            "finds it for a twentieth of the total"
-        )
+        private = "; if you do not know one, max_rows='private' finds it for a twentieth of the total"
+        raise Line(f"protect(unit={unit!r}, max_rows=10)", (("max_rows", "10"),), private).refuse("unit needs max_rows")
     k = positive_int(max_rows, "max_rows")
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
     c = k if max_rows_per_group is None else min(positive_int(max_rows_per_group, "max_rows_per_group"), k)
@@ -70,7 +68,8 @@ def check_unit(frame: pd.DataFrame, unit: Any) -> None:
 def total_of_rho(rho: Any, delta: Any, reserved: Any, accountant: Any) -> Budget:
     """The total that admits so much rho of zero-concentrated differential privacy: about the least epsilon that pays it."""
     if accountant not in ("auto", "zcdp"):
-        raise ArgumentValueError("rho= is a total of zCDP: leave accountant= out, df.dp.protect(rho=0.5, delta=1e-6)")
+        line = Line("df.dp.protect(rho=..., delta=1e-6)", (("accountant", ""),))
+        raise line.refuse("rho= is a total of zCDP: leave accountant= out", ArgumentValueError)
     exact, slack = positive_epsilon(rho, "rho"), small_delta(delta) or USUAL_DELTA
     part = slack / 10 if reserved is None else small_delta(reserved, "delta_reserved")
     least = float(zcdp_epsilon(exact, slack - part))
@@ -124,7 +123,7 @@ def protect(
             _opened_here.add(here)
         session = session or enter(Session(opened, name, unit))
         replaced = terms is not None and terms != opened.budget(name)
-        line = session._terms(advice.another(opened), reason="other people") if replaced else ""
+        line = session._terms(advice.another(opened), reason="...") if replaced else ""
         lost = replaced and frames.are_others(session, frame)
         session._settle(unit, replaced=line)
         other = _taken_on(frame, session, lineage, reason, content)
@@ -234,7 +233,7 @@ def _public_rows(
         return None
     if unit.add_remove or unit.column is not None:
         hidden = "neighbors='add_remove' hides" if unit.add_remove else f"unit={unit.column!r} does not require"
-        whole = ", or where each row is a unit df.dp.protect(epsilon=3, neighbors='replace_one', rows=True)"
+        whole = ", or where each row is a unit add neighbors='replace_one'"
         raise ArgumentValueError(
             f"rows= says that the number of rows is public, which {hidden}: leave it out{whole * (unit.column is None)}"
         )

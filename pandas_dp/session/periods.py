@@ -14,7 +14,8 @@ from pandas_dp.core.database import READ
 from pandas_dp.core.gate import Given
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.errors import ArgumentValueError, BudgetExceededError
+from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.numbers import positive_epsilon
 from pandas_dp.facts.periods import Periods
 from pandas_dp.facts.public_only import refuse_private
@@ -33,9 +34,9 @@ def opened(frame: pd.DataFrame, period: Any, time: Any, zone: Any, neighbors: An
     """Return what the period of a row is, from what ``protect`` accepts."""
     if period is None:
         if time is not None or zone is not None:
-            raise ArgumentTypeError(
-                "time= and zone= need a period: df.dp.protect(epsilon=1, period='D', time='visited_at')"
-            )
+            lacks = (("period", "'D'"), *(() if time is not None else (("time", "'visited_at'"),)))
+            line = Line("df.dp.protect(..., period='D', time='visited_at')", lacks)
+            raise line.refuse("time= and zone= need a period")
         return None
     if isinstance(neighbors, str) and neighbors == NeighboringRelation.REPLACE_ONE:
         raise ArgumentValueError(
@@ -56,18 +57,19 @@ def capped(budget: Budget, lifetime: Any, period: Any, unit: Any) -> Budget:
         return budget
     cap = positive_epsilon(lifetime, "lifetime")
     if period is None or unit is None:
-        raise ArgumentTypeError(
-            "lifetime= caps what one unit spends in all periods together, so it needs both: df.dp.protect(epsilon=1, "
-            "lifetime=30, unit='patient_id', max_rows=10, period='D', time='visited_at')"
-        )
+        lacks: tuple[tuple[str, str], ...] = (("unit", "'patient_id'"),) if unit is None else ()
+        lacks += (("period", "'D'"), ("time", "'visited_at'")) if period is None else ()
+        example = "lifetime=30, unit='patient_id', max_rows=10, period='D', time='visited_at'"
+        line = Line(f"df.dp.protect(epsilon=1, {example})", lacks)
+        raise line.refuse("lifetime= caps what one unit spends in all periods together, so it needs both")
     if budget.delta and not budget.plan:
         raise ArgumentValueError(
             "lifetime= adds up plain epsilons, and what a delta buys has none (Gaussian noise) or fails with it (keys that are "
-            "found): leave delta= and rho= out, df.dp.protect(epsilon=1, lifetime=30, ...)"
+            "found): leave delta= and rho= out"
         )
     if cap < budget.epsilon:
         raise ArgumentValueError(
-            f"lifetime= is less than the total of one period: type lifetime={show(budget.epsilon)}"
+            f"lifetime= is less than the total of one period: type a smaller epsilon=, or lifetime={show(budget.epsilon)}"
         )
     return replace(budget, lifetime=cap)
 

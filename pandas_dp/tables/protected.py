@@ -262,7 +262,8 @@ class ProtectedFrame(pd.DataFrame):
     def __repr__(self) -> str:
         """Name the columns; nothing is said of the rows."""
         columns = f"{len(self.columns):,} column{'' if len(self.columns) == 1 else 's'}"
-        return f"<protected, {columns}, rows not shown: ask .dp, such as .dp(epsilon=0.5).count()>"
+        exact = "pandas itself answers exactly"
+        return f"<protected, {columns}, rows not shown: ask .dp, such as .dp(epsilon=0.5).count(); {exact}>"
 
     def _repr_html_(self) -> str:
         return escape(repr(self))

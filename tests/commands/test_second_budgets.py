@@ -20,8 +20,9 @@ def here(tmp_path, monkeypatch):
 
 
 def asked(capsys, line: str) -> tuple[int, str]:
+    words = shlex.split(line.removeprefix("pandas-dp "))
     with pytest.raises(SystemExit) as end:
-        main(shlex.split(line.removeprefix("pandas-dp ")))
+        main(["another town" if word == "..." else word for word in words])  # the dots are for words of one's own
     told = capsys.readouterr()
     assert (told.out == "") == (end.value.code != 0)
     return end.value.code, told.err
@@ -92,6 +93,16 @@ def test_another_total_names_the_line_that_raises_it_and_the_one_that_goes_on(ca
     assert asked(capsys, goes_on) == (0, "")
     assert asked(capsys, raised) == (0, "")
     assert asked(capsys, line.replace("--total 3", "--total 5")) == (0, "")
+
+
+def test_dots_are_no_reason(capsys):
+    """They stand in the lines that are told, for words of one's own, and were on record for ever."""
+    assert asked(capsys, f"{QUERY} books {TERMS}") == (0, "")
+    for line in (f"{QUERY} others {TERMS} --reason '. . .'", "ledger extend books --name visits --to 9 --reason ..."):
+        with pytest.raises(SystemExit) as end:
+            main(shlex.split(line))
+        assert (end.value.code, "reason" in capsys.readouterr().err) == (2, True)
+    assert not Path("others").exists()
 
 
 def test_a_question_that_a_new_budget_cannot_pay_makes_no_ledger(capsys):

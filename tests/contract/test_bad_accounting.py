@@ -108,10 +108,15 @@ def test_gdp_pays_nothing_but_gaussian_noise(monkeypatch, call):
 @pytest.mark.parametrize("call", WITH_DELTA.values(), ids=WITH_DELTA)
 def test_pure_pays_neither_rho_nor_delta(monkeypatch, call, terms):
     df = protected(epsilon=1, **terms)
-    with refused(monkeypatch, df, BudgetExceededError, r"leave out delta= and rho= \(epsilon=1 would fit\)") as caught:
+    with refused(
+        monkeypatch,
+        df,
+        BudgetExceededError,
+        r"leave out delta= and rho= \(epsilon=1 would fit and spend all that is left\)",
+    ) as caught:
         call(df)
     assert caught.value.currency == "delta"
-    assert "df.dp.session.extend(to_delta=1e-6, reason='to find keys')" in str(caught.value)
+    assert "df.dp.session.extend(to_delta=1e-6, reason='...')" in str(caught.value)
     df.dp(epsilon=1).count()
 
 

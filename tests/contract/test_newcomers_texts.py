@@ -375,8 +375,8 @@ def test_size_in_agg_is_told_from_count():
         (lambda d: d.dp(epsilon=...), "epsilon=0.5"),
         (lambda d: d.dp.protect(epsilon=...), "epsilon=3"),
         (lambda d: d.dp.protect(epsilon=3, name="..."), "name='visits'"),
-        (lambda d: d.dp.session.extend(9, reason="..."), "reason='a second year of visits'"),
-        (lambda d: d.dp.session.adopt(d.copy(), reason=" . . . "), "reason='a second year of visits'"),
+        (lambda d: d.dp.session.extend(9, reason="..."), "the value itself: why, in your own words"),
+        (lambda d: d.dp.session.adopt(d.copy(), reason=" . . . "), "the value itself: why, in your own words"),
         (
             lambda d: d.dp.assign(x=lambda t: t.age.isin([...])),
             "assign: 'x': ... is a placeholder; type the value itself",

@@ -288,6 +288,85 @@ def test_found_keys_are_told_where_they_answer_the_question():
         assert (TO_FIND_KEYS in book.run(f"{PRICE}.groupby('ward'){question}")) is told
 
 
+KEPT = {  # what was typed under another name, and the line that has it
+    "df.dp(eps=0.1).count()": "df.dp(epsilon=0.1)",
+    "df.dp.protect(eps=0.1)": "df.dp.protect(epsilon=0.1)",
+    "df.dp.protect(eps=0.1, user='patient_id')": "df.dp.protect(epsilon=0.1, unit='patient_id', max_rows=10)",
+    "pandas_dp.query(eps=0.1)": "pandas_dp.query(epsilon=0.1)",
+    "df.dp.protect(epsilon=1, unit='patient_id', max_contributions=7)": "(epsilon=1, unit='patient_id', max_rows=7)",
+    "df.dp.protect(epsilon=1, unit='patient_id', cap=7)": "(epsilon=1, unit='patient_id', max_rows=7)",
+    "df.dp.protect(epsilon=1, unit='patient_id', max_rows=40, l0=4, linf=10)": "max_groups=4, max_rows_per_group=10)",
+    "df.dp.protect(epsilon=1, neighbours='bounded')": "df.dp.protect(epsilon=1, neighbors='replace_one')",
+    "df.dp.protect(epsilon=1, neighbours='add_remove')": "df.dp.protect(epsilon=1, neighbors='add_remove')",
+    "df.dp.protect(epsilon=1, unit='patient_id', name='u6', delta=1e-8)": "name='u6', delta=1e-8, max_rows=10); if you do not",
+    "df.dp.protect(rho=0.1, delta=1e-8, unit='patient_id')": "(rho=0.1, delta=1e-8, unit='patient_id', max_rows=10)",
+    "df.dp.protect(epsilon=1, max_rows=7, name='u')": "(epsilon=1, max_rows=7, name='u', unit='patient_id')",
+    "df.dp.protect(unit='patient_id', max_rows=7, delta=1e-8, neighbors='replace_one')": ", epsilon=3)",
+    "df.dp.protect(epsilon=0.1, rho=2, name='u')": "protect(epsilon=0.1, name='u')",
+    "df.dp.protect(rho=0.01, delta=1e-8, accountant='rdp')": "protect(rho=0.01, delta=1e-8)",
+    "df.dp.protect(epsilon=0.1, unit='patient_id', max_rows=7, time='day')": "max_rows=7, time='day', period='D')",
+    "df.dp.protect(epsilon=0.1, unit='patient_id', max_rows=7, lifetime=2)": "max_rows=7, lifetime=2, period='D', time=",
+    f"{PRICE}.mean('age', clip=(0, 10000))": "mean('age', bounds=(0, 10000))",
+    f"{PRICE}.mean('age', lower=0, upper=10000)": "mean('age', bounds=(0, 10000))",
+    f"{PRICE}.histogram('age', bins=[0, 9], workload='hierarchical')": "workload='ranges')",
+    f"{PRICE}.median('age', bounds=(0, 90), method='smooth_sensitivity')": "method='smooth')",
+}
+
+
+@pytest.mark.parametrize("typed", KEPT)
+def test_what_was_typed_under_another_name_is_kept(typed):
+    """A price of 0.1 became one of 0.5, and a total of 1 one of 3."""
+    assert KEPT[typed] in Notebook(**UNIT).run(typed)
+
+
+def test_what_no_call_takes_is_not_left_out_in_silence():
+    book = Notebook(**UNIT)
+    assert "no total=; it takes index=" in book.run(f"{PRICE}.crosstab('ward', 'age', total=5000)")
+    assert "each row counts once" in book.run(f"{PRICE}.mean('age', bounds=(0, 9), weights='cost')")
+    assert "no total=; it takes complete=" in book.run(f"df.dp.session.reconcile({PRICE}.count(), total=5000)")
+    assert "takes level=, not alpha=, which is 1 - level" in book.run(f"{PRICE}.count().interval(alpha=0.1)")
+
+
+def test_no_reason_is_put_into_the_mouth_of_a_user():
+    """What was advised put a second year of visits on record, of which nobody had said anything."""
+    book = Notebook(**UNIT)
+    book.run("df.dp(epsilon=1000).count()")
+    for wish, line in (
+        ("df.dp(epsilon=1).mean('age', bounds=(0, 90))", "df.dp.session.extend(to=1001, reason='...')"),
+        ("df.dp.session.extend(to=2000)", "df.dp.session.extend(to=2000, reason='...')"),
+        ("df.dp(epsilon=1, delta=1e-7).unique('ward')", "df.dp.session.extend(to_delta=1e-6, reason='...')"),
+    ):
+        assert line in book.run(wish)
+        assert "type the value itself: why, in your own words" in book.run(line)
+    assert book.names["df"].dp.session.releases["kind"].tolist() == ["open", "query"]
+
+
+OF_ROWS = {  # public facts that were made of rows, and what is shown in their place
+    "mean('age', bounds=(df.age.min(), df.age.max()))": "type the value itself, bounds=(lower, upper)",
+    "value_counts('ward', keys=set(df.ward))": "list what it holds, keys=['A', 'B']",
+    "value_counts('ward', keys=dict(zip(df.ward, df.age)).keys())": "list what it holds, keys=['A', 'B']",
+}
+
+
+@pytest.mark.parametrize("wish", OF_ROWS)
+def test_what_was_made_of_rows_is_not_told_in_a_form_that_takes_them(wish):
+    """``int(df.age.min())`` and ``sorted(set(df.ward))``, as it was advised, were answered."""
+    refusal = Notebook(**UNIT).run(f"{PRICE}.{wish}")
+    assert refusal.endswith(OF_ROWS[wish])
+
+
+def test_what_would_spend_all_that_is_left_says_so():
+    book = Notebook(**UNIT)
+    assert "epsilon=1000 would fit and spend all that is left (" in book.run("df.dp(epsilon=2000).count()")
+
+
+def test_a_protected_frame_says_that_pandas_answers_exactly():
+    """Rows chosen by a step are shown as protected, and ``.count()`` of them without a price is exact."""
+    book = Notebook(**UNIT)
+    assert "pandas itself answers exactly" in repr(book.names["df"].dp.query("age > 65"))
+    assert "pandas itself exactly" in book.run("df[df.age > 65].dp(epsilon=1).count()")
+
+
 HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().se": r"an error bar is \.interval\(\)",
     f"{WARDS}.size().plt()": "did you mean 'plot'",

@@ -99,8 +99,8 @@ def test_a_pure_budget_pays_no_gaussian_noise_and_says_so(loss):
     error = budget_words.refusal(rule, State.zero(), "rho=0.001", charge)
     assert error.currency == "delta"
     assert error.fits.startswith("this budget has no delta, so there is no Gaussian noise and no key discovery")
-    assert "leave out delta= and rho= (epsilon=1 would fit)" in error.fits
-    assert "df.dp.session.extend(to_delta=1e-6, reason='to find keys')" in error.fits
+    assert "leave out delta= and rho= (epsilon=1 would fit and spend all that is left)" in error.fits
+    assert "df.dp.session.extend(to_delta=1e-6, reason='...')" in error.fits
 
 
 def test_a_pure_refusal_says_what_fits():
@@ -108,7 +108,7 @@ def test_a_pure_refusal_says_what_fits():
     state = spend(rule, State.zero(), pure("0.8"))
     error = budget_words.refusal(rule, state, "epsilon=0.3", rule.charge(pure("0.3")))
     assert (error.asked, error.spent, error.left) == ("epsilon=0.3", "epsilon=0.8", "epsilon=0.2")
-    assert (error.currency, error.fits) == ("epsilon", "epsilon=0.2 would fit")
+    assert (error.currency, error.fits) == ("epsilon", "epsilon=0.2 would fit and spend all that is left")
     state = spend(rule, state, pure("0.2"))
     assert budget_words.refusal(rule, state, "epsilon=1", rule.charge(pure(1))).fits == "nothing fits any more"
 
@@ -246,9 +246,7 @@ def test_deltas_come_out_of_the_reserved_part_alone():
     error = budget_words.refusal(rule, state, "epsilon=0.1, delta=5e-8", charge)
     assert error.currency == "delta"
     assert error.fits.startswith("epsilon=2.8 would fit in a query that needs no delta; of the delta reserved")
-    assert error.fits.endswith(
-        " 0 is left; raise it on record: df.dp.session.extend(to_delta=1.5e-6, reason='to find keys')"
-    )
+    assert error.fits.endswith(" 0 is left; raise it on record: df.dp.session.extend(to_delta=1.5e-6, reason='...')")
     spend(rule, state, pure("2.8"))
 
 

@@ -20,15 +20,15 @@ import pandas_dp
 from pandas_dp.facts import public_only
 from pandas_dp.steps import trace
 
-SCALARS: dict[str, Any] = {  # with what one types instead
-    "np.float64": (np.float64(40.5), "float"),
-    "np.float32": (np.float32(40), "float"),
-    "np.int64": (np.int64(40), "int"),
-    "np.uint8": (np.uint8(40), "int"),
-    "np.bool": (np.True_, "bool"),
-    "np.str_": (np.str_("f"), "str"),
-    "np.datetime64": (np.datetime64("2013-01-15"), "pd.Timestamp"),
-    "np.timedelta64": (np.timedelta64(3, "D"), "pd.Timedelta"),
+SCALARS: dict[str, Any] = {
+    "np.float64": np.float64(40.5),
+    "np.float32": np.float32(40),
+    "np.int64": np.int64(40),
+    "np.uint8": np.uint8(40),
+    "np.bool": np.True_,
+    "np.str_": np.str_("f"),
+    "np.datetime64": np.datetime64("2013-01-15"),
+    "np.timedelta64": np.timedelta64(3, "D"),
 }
 FORTY, DAY, TEXT, WEEK = np.float64(40), np.datetime64("2013-01-15"), np.str_("f"), np.timedelta64(7, "D")
 
@@ -68,9 +68,9 @@ IN_STEPS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def refused(question: Callable[[], Any], line: str = r"\w") -> None:
+def refused(question: Callable[[], Any]) -> None:
     with pytest.raises(
-        pandas_dp.ArgumentTypeError, match=rf"NumPy scalar.*If it is public knowledge, write {line}"
+        pandas_dp.ArgumentTypeError, match=r"NumPy scalar.*If it is public knowledge, type the value itself"
     ) as error:
         question()
     assert "40" not in str(error.value).replace("np.float64", "")
@@ -88,7 +88,7 @@ def test_constants_of_steps(step):
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_every_kind_of_scalar_names_what_to_type(name):
-    value, kind = SCALARS[name]
+    value = SCALARS[name]
     df = people()
     df.dp.protect(epsilon=1, name=fresh())
     for ask in (
@@ -97,7 +97,7 @@ def test_every_kind_of_scalar_names_what_to_type(name):
         lambda: df.dp(epsilon=1).mean("age", bounds=(0, value)),
         lambda: df.dp(epsilon=value),
     ):
-        refused(ask, rf"{kind}\(\.\.\.\)")
+        refused(ask)
     assert df.dp.session.spent == "epsilon=0"
 
 

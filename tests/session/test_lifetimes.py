@@ -123,7 +123,11 @@ def test_a_unit_in_all_nights_reaches_its_lifetime_and_no_more(monkeypatch):
         ({"unit": None, "max_rows": None}, ArgumentTypeError, "it needs both"),
         ({"delta": 1e-6}, ArgumentValueError, "leave delta= and rho= out"),
         ({"epsilon": None, "rho": 0.1}, ArgumentValueError, "leave delta= and rho= out"),
-        ({"lifetime": F("0.5")}, ArgumentValueError, "less than the total of one period: type lifetime=1"),
+        (
+            {"lifetime": F("0.5")},
+            ArgumentValueError,
+            "less than the total of one period: type a smaller epsilon=, or lifetime=1",
+        ),
         ({"lifetime": "30"}, ArgumentTypeError, "lifetime"),
         ({"lifetime": 0}, ArgumentValueError, "lifetime"),
         ({"lifetime": math.inf}, ArgumentValueError, "lifetime"),
