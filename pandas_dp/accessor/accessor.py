@@ -606,7 +606,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         if not hasattr(_questions(), name):
             own = [known for known in dir(type(self)) if not known.startswith("_")]
             hint = missing_question(_questions(), name, "'column', ", own=own)
-            raise AttributeError(in_own_columns(self(epsilon=1), hint))
+            raise AttributeError(in_own_columns(self(epsilon=0.5), hint))
         line = completed_line(self(epsilon=0.5), name, "0.5") or f"df.dp(epsilon=0.5).{name}(...)"
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: {line}")
 

@@ -11,6 +11,7 @@ from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import columns_text
 from pandas_dp.facts.kinds import Kind, kind_or_none
+from pandas_dp.facts.numbers import Accuracy
 
 if TYPE_CHECKING:
     from pandas_dp.questions.rows import PreparedFrame
@@ -216,7 +217,7 @@ def missing_question(
 
 
 def in_own_columns(frame: PreparedFrame, hint: str) -> str:
-    """A hint with columns of the user's table in the place of those that are examples, as far as there are such."""
+    """A hint with columns of the user's table in the place of those that are examples, as far as there are such, and his price."""
     kinds = {of: kind_or_none(dtype) for of, dtype in frame._empty().dtypes.items() if isinstance(of, str)}
     keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
     numbers = frame._examples()[0]
@@ -228,7 +229,8 @@ def in_own_columns(frame: PreparedFrame, hint: str) -> str:
                 hint = re.sub(rf"\b{example}\b", name, hint)
         if own and examples[0] == "age":
             hint = hint.replace("'column'", repr(own[0]))
-    return hint
+    typed = frame._price.typed if isinstance(frame._price, Accuracy) else str(frame._price)
+    return re.sub(r"df\.dp\(epsilon=[\d.]+\)", f"df.dp({typed})", hint)
 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:

@@ -96,7 +96,7 @@ def test_refusals(monkeypatch):
     for vertices in ("start", b"start", 5):
         refuse("must be a list.*" + line, TypeError, vertices=vertices)
     for vertices in ([], ["a"], range(64), iter(range(10**9))):
-        refuse("2 at least and 63 at most.*" + line, vertices=vertices)
+        refuse("at least 2 and 63 at most.*" + line, vertices=vertices)
     refuse("a value twice.*" + line, vertices=["a", "b", "a"])
     for missing in (None, np.nan, pd.NA):
         refuse("missing value.*" + line, vertices=["a", missing])

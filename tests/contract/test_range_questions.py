@@ -171,7 +171,7 @@ CALLS = [
     (lambda dp: dp.histogram("sex", keys=["f"], workload="ranges"), ArgumentTypeError, "bins"),
     (lambda dp: dp.histogram("age", bins=[0, 9], keys=[1], workload="ranges"), ArgumentTypeError, "bins"),
     (lambda dp: dp.histogram("age", bins=5, workload="ranges"), ArgumentTypeError, "needs public bounds"),
-    (lambda dp: dp.histogram("age", bins=[9, 0], workload="ranges"), ArgumentValueError, "rise"),
+    (lambda dp: dp.histogram("age", bins=[9, 0], workload="ranges"), ArgumentValueError, "ascending"),
     (lambda dp: dp.histogram("sex", bins=[0, 9], workload="ranges"), ArgumentTypeError, "numbers or dates"),
     (lambda dp: dp.ecdf("age", bins=10), ArgumentTypeError, r"ecdf\('age'"),
     (lambda dp: dp.ecdf("age", bins=[0]), ArgumentValueError, "two edges"),
