@@ -217,7 +217,7 @@ def missing_question(
 
 
 def in_own_columns(frame: PreparedFrame, hint: str) -> str:
-    """A hint with columns of the user's table in the place of those that are examples, as far as there are such, and his price."""
+    """A hint with columns of the user's table in the place of those that are examples, and with the price."""
     kinds = {of: kind_or_none(dtype) for of, dtype in frame._empty().dtypes.items() if isinstance(of, str)}
     keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
     numbers = frame._examples()[0]

@@ -189,7 +189,7 @@ def test_names_of_pandas_are_answered_with_what_there_is(monkeypatch, name, said
 
 def test_names_of_pandas_on_a_column_and_on_groups(monkeypatch):
     df = protected()
-    with refused(monkeypatch, df, AttributeError, r"several answers for one price: df\.dp\(epsilon=0\.5\)\.agg\("):
+    with refused(monkeypatch, df, AttributeError, r"several answers for one price: df\.dp\(epsilon=1\)\.agg\("):
         df.dp(epsilon=1)["age"].agg("mean")
     with refused(
         monkeypatch, df, AttributeError, r"\.query\(\"sex == 'f'\"\)\.corr\(\['age', 'pay'\], bounds=\{'age': \("

@@ -98,7 +98,7 @@ def test_the_others_name_the_line():
     assert "dp" not in dir(df["age"])
     with pytest.raises(AttributeError, match=r"'age' is a column; select it: df\.dp\(epsilon=0\.5\)\['age'\]"):
         _ = df.dp(epsilon=1).age
-    with pytest.raises(AttributeError, match=r"function\(df\.dp\(epsilon=0\.5\)\)"):
+    with pytest.raises(AttributeError, match=r"function\(df\.dp\(epsilon=1\)\)"):
         df.dp(epsilon=1).pipe(len)
     with pytest.raises(UnverifiedFrameError, match="not the one that was protected"):
         df.pipe(lambda d: d.dp(epsilon=1).count())

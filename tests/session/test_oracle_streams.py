@@ -139,7 +139,7 @@ def big(count):
         ({"domain": {"nobody": [1, 2]}}, ArgumentValueError, "no column named 'nobody'"),
         ({"domain": {"age": 10}}, ArgumentTypeError, "must have a list"),
         ({"domain": {"age": [30]}}, ArgumentValueError, "at least two edges"),
-        ({"domain": {"age": [30, 20]}}, ArgumentValueError, "rise"),
+        ({"domain": {"age": [30, 20]}}, ArgumentValueError, "ascending"),
         ({"domain": {"sex": []}}, ArgumentValueError, "must not be empty"),
         ({"domain": {"sex": ["f", "f"]}}, ArgumentValueError, "twice"),
         ({"domain": {"sex": ["f", 3]}}, ArgumentTypeError, "text"),
