@@ -8,6 +8,7 @@ shares that of a public one after ``df.dropna()`` follows from its cells.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
+from fractions import Fraction
 from types import EllipsisType
 from typing import Any
 
@@ -160,7 +161,7 @@ def _column_by_name(call: str, name: str, given: Mapping[str, Any]) -> ArgumentV
 
 
 UNORDERED = (Set, MappingView)
-HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED)
+HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED, pd.Interval, Fraction)
 IN_WORDS = ("reason", "name")  # of which advice leaves the text to the user
 TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}
 
@@ -233,6 +234,10 @@ def _scalar(value: Any, depth: int = 0) -> Any:
         return _scalar(np.asarray(value)[()], depth + 1) if value.ndim == 0 and depth <= DEEPEST else None
     if isinstance(value, Mapping):
         return _scalar([*value, *value.values()], depth)
+    if isinstance(value, pd.Interval):
+        return _scalar((value.left, value.right), depth)
+    if isinstance(value, Fraction):
+        return _scalar((value.numerator, value.denominator), depth)
     if not _lists(type(value)) or depth > DEEPEST:
         return None
     # of millions most are plain
