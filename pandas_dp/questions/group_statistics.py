@@ -108,9 +108,8 @@ class GroupStatistics:
         """What groups can be asked instead, or one of them."""
         by, labels = self._parts.columns[0], self._parts.factors[0][1]
         listed = list(labels.edges or labels.values)
-        if labels.values != (False, True) and not typed_out(
-            listed, "keys", "bins"
-        ):  # what a variable holds may be data
+        # what a variable holds may be data
+        if labels.values != (False, True) and not typed_out(listed, "keys", "bins"):
             known: dict[type, list[Any]] = {str: ["A"], int: [0, 10], float: [0, 10]}
             listed = [one for kind in [*map(type, listed)][:1] for one in known.get(kind, [])]
         one = "..."

@@ -147,6 +147,10 @@ ASKED = (
     "d.pivot_table('age', 'sex', odd)",
     "d.pivot_table(odd, 'sex', 'sex')",
     "d.mean(odd)",
+    "d.mean('age', method=odd)",
+    "d.agg({'age': 'mean'}, bounds=odd)",
+    "d.quantile('age', odd)",
+    "d.corr(odd)",
     "d.groupby(odd).size()",
 )
 
