@@ -43,14 +43,14 @@ def check(name: str, options: argparse.Namespace, in_plan: bool) -> str:
     if file := second_budgets.similar_file(options.ledger, name):
         right = _instead(options, options.ledger, os.path.join(os.path.dirname(options.ledger), file))
         there = f"there is no ledger {options.ledger}, but there is {file}"
-        raise ArgumentValueError(f"{there}. To use that one: {right}. For a new one, with a full budget, {made}")
+        raise ArgumentValueError(f"{there}. For a new one, with a full budget, {made}. To use that one: {right}")
     held = [] if ledger is None else list(ledger.heads())
     check_name(name, held)
     if known := second_budgets.similar(name, held):
         there = f"the ledger has no budget {name!r}, but {listed(known)}"
         right = f'name = "{known[0]}" in [budget]' if in_plan else _instead(options, name, known[0])
         raise ArgumentValueError(
-            f"{there}. To continue that one: {right}. For a new one, which adds up with it, {made}"
+            f"{there}. For a new one, which adds up with it, {made}. To continue that one: {right}"
         )
     file = second_budgets.also_in(options.ledger, name)
     return TWICE.format(file=file, name=name) if file else ""

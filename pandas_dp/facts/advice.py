@@ -206,8 +206,8 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
         return more | {"func": f"{{{asks}}}"} | _pairs(typed or numbers[:1], typed)
     if argument == "candidates" and "domain" in parameters:
         return {argument: "[last_year, other_town]"}
-    placed = {repr(values.get(name)) for name in ("values", "index")}
-    if argument == "columns" and "values" in parameters and {*map(repr, by_name)} == placed:
+    two = {name for of in ("values", "index") if isinstance(name := values.get(of), str)}
+    if argument == "columns" and "values" in parameters and len(by_name) == 2 and two == {*by_name}:
         values_of = next((name for name in numbers if name not in by_name), "column")  # the first of three is not there
         return {"values": repr(values_of), "index": repr(values["values"]), "columns": repr(values["index"])}
     if argument in BY_NAME and (numbers or words):

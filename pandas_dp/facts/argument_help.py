@@ -9,6 +9,7 @@ import functools
 import inspect
 import traceback
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from importlib.resources import files
 from types import FunctionType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -113,19 +114,24 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
                 return method(_twin(args[0], Call(method.__name__, args[1:], kwargs), own), *args[1:], **kwargs)  # type: ignore[arg-type]
             return method(*args, **kwargs)
         except PandasDPError as error:
-            if args and hasattr(args[0], "_frame"):
-                show_line(error, method.__name__, own, args[0], args[1:], kwargs)
-            if error._unknown is not None and args and (late := getattr(args[0], "_late", None)) is not None:
-                error.args = (late(error._unknown) or str(error),)
-            # tools that show the locals of a traceback, as loggers of errors do, would show the table
-            traceback.clear_frames(error.__traceback__)
-            del args, kwargs
+            try:
+                with suppress(Exception):  # an argument may be anything: what was refused is told in any case
+                    if args and hasattr(args[0], "_frame"):
+                        show_line(error, method.__name__, own, args[0], args[1:], kwargs)
+                    if error._unknown is not None and args and (late := getattr(args[0], "_late", None)) is not None:
+                        error.args = (late(error._unknown) or str(error),)
+            finally:
+                # tools that show the locals of a traceback, as loggers of errors do, would show the table
+                traceback.clear_frames(error.__traceback__)
+                del args, kwargs
             raise
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:  # raised by the method itself
                 raise
-            told = misfit(method, args, kwargs, line)
+            told = str(error)  # Python names arguments, and no value
+            with suppress(Exception):
+                told = misfit(method, args, kwargs, line)
             del args, kwargs
         raise ArgumentTypeError(told)
 

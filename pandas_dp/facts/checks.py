@@ -15,12 +15,13 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_dates
-from pandas_dp.facts.call import QUESTION, periods_text
+from pandas_dp.facts.call import QUESTION
 from pandas_dp.facts.kinds import DAY, OWN_KEYS, PARTS_OF_A_DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels, one_day
 from pandas_dp.facts.numbers import flag
 from pandas_dp.facts.public_only import PERIODS, entries, listed, python
 from pandas_dp.facts.schema import ColumnFacts
+from pandas_dp.facts.written import code_of
 
 MOST_PARTS = 10_000_000
 GROUPS = (QUESTION, "groupby.size"), ("normalize", ""), ("sort", ""), ("workload", "")
@@ -151,7 +152,8 @@ def keys(
     if kind.name == "datetime" and periods(given):
         needs: tuple[tuple[str, str], ...] = (("keys", ""), ("bins", "=keys"))
         if several:
-            typed = periods_text(given) if isinstance(given, pd.PeriodIndex) and follow(given) else PERIODS
+            follows = isinstance(given, pd.PeriodIndex) and follow(given)
+            typed = (follows and code_of("keys", column)) or PERIODS
             needs = (("keys", f"{{{column!r}: None}}"), ("bins", f"{{{column!r}: {typed}}}"))
         elif call != "groupby":
             needs = (*GROUPS, *needs)

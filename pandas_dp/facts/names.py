@@ -20,7 +20,7 @@ BLANKS = re.compile(
 
 # of which the third changes nothing for any character alone, after or between letters, or under an accent
 MOST_STEPS = 4
-CLOSE = 0.8  # of two words: one letter of five is missing, or two of ten are exchanged
+SHORTEST = 4  # letters of a word that can be a slip of another one: of fewer, one is much
 
 
 def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:
@@ -77,7 +77,7 @@ def canonical(name: str) -> str:
 def is_slip(name: str, other: str) -> bool:
     """Whether a name is likely another one, mistyped: no number differs, and each word is close to that at its place.
 
-    ``ward_a`` and ``ward_b`` are no slips of each other, nor are ``north`` and ``south``, nor names of two years.
+    ``ward_a`` and ``ward_b`` are no slips of each other, nor are ``male`` and ``female``, nor names of two years.
 
     Examples
     --------
@@ -93,9 +93,20 @@ def is_slip(name: str, other: str) -> bool:
 
 
 def _close(word: str, other: str) -> bool:
-    from difflib import SequenceMatcher  # only where a budget is opened: importing the package shall cost little
+    """Whether one letter behind the first is missing, is another one, or stands before its neighbour.
 
-    return word == other or (word.isalpha() and SequenceMatcher(None, word, other).ratio() >= CLOSE)
+    What differs in the first letter is another word, as *unpaid* is; another last one counts on, as in *test B*, and so do
+    Roman numerals.
+    """
+    if word == other:
+        return True
+    if min(len(word), len(other)) < SHORTEST or not (word + other).isalpha() or {*word, *other} <= {*"ivxlcdm"}:
+        return False
+    start = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
+    typed, there = word[start:], other[start:]
+    another = typed[1:] == there[1:] and len(typed) > 1
+    exchanged = typed[1::-1] + typed[2:] == there
+    return start > 0 and (another or exchanged or typed[1:] == there or typed == there[1:])
 
 
 def _plain(name: str) -> str:

@@ -22,6 +22,7 @@ from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, sho
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.public_only import comparable, listed
+from pandas_dp.facts.written import typed_out
 
 Checked = TypeVar("Checked")
 DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
@@ -172,8 +173,8 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
     exact = tuple(round(exact_number(level, "q"), 6) for level in levels)
     if any(not 0 <= level <= 1 for level in exact):
-        shares = tuple(level / 100 for level in exact) if 0 <= min(exact) <= max(exact) <= 100 else (Fraction(9, 10),)
-        typed = levels_typed(shares, len(shares) == 1)  # of percentiles
+        percent = 0 <= min(exact) <= max(exact) <= 100 and type(q) in (int, float, list, tuple) and typed_out(q, "q")
+        typed = levels_typed(tuple(level / 100 for level in exact), scalar) if percent else 0.9
         raise ArgumentValueError(f"q must lie between 0 and 1, such as q={typed}")
     if len(set(exact)) != len(exact):
         raise ArgumentValueError("q must hold each level once, after rounding to six decimals")

@@ -8,6 +8,7 @@ shares that of a public one after ``df.dropna()`` follows from its cells.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
+from fractions import Fraction
 from types import EllipsisType
 from typing import Any
 
@@ -160,7 +161,7 @@ def _column_by_name(call: str, name: str, given: Mapping[str, Any]) -> ArgumentV
 
 
 UNORDERED = (Set, MappingView)
-HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED)
+HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED, pd.Interval, Fraction)
 DOTS = " .\u2026"  # which stand for words in a line of advice
 IN_WORDS = ("reason", "name")  # of which advice leaves the text to the user
 # how public facts are shown: what builds them, as int(...) or sorted(...), would take cells as well
@@ -236,6 +237,10 @@ def _scalar(value: Any, depth: int = 0) -> Any:
         return _scalar(np.asarray(value)[()], depth + 1) if value.ndim == 0 and depth <= DEEPEST else None
     if isinstance(value, Mapping):
         return _scalar([*value, *value.values()], depth)
+    if isinstance(value, pd.Interval):
+        return _scalar((value.left, value.right), depth)
+    if isinstance(value, Fraction):
+        return _scalar((value.numerator, value.denominator), depth)
     if not _lists(type(value)) or depth > DEEPEST:
         return None
     # of millions most are plain

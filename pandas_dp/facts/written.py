@@ -1,4 +1,4 @@
-"""The user's line: the call as it stands there, that call with other arguments, warnings. Code is shown, never a value."""
+"""The user's line: the call as it stands there, that call with other arguments, warnings. No value of a variable is told."""
 
 from __future__ import annotations
 
@@ -35,6 +35,42 @@ def as_written(name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
     return found if same and not any(isinstance(value, ast.Starred) for value in found.args) else None
 
 
+def code_of(argument: str, column: str | None = None) -> str | None:
+    """An argument, or what it gives for a column, in the code that called the package; None where that cannot be read."""
+    caller = user_frame()
+    found: Any = None if caller is None else parsed_at(caller)
+    node = next((word.value for word in getattr(found, "keywords", ()) if word.arg == argument), None)
+    if node is not None and column is not None:
+        of = isinstance(node, ast.Dict) and zip(node.keys, node.values, strict=True)
+        whole = ast.Subscript(node, ast.Constant(column))
+        node = (
+            next((one for key, one in of if isinstance(key, ast.Constant) and key.value == column), None)
+            if of
+            else whole
+        )
+    return None if node is None else typed_text(node)
+
+
+def typed_out(value: Any, *arguments: str) -> bool:
+    """Whether a number, or a whole list, is a literal there, by place or as one of these arguments, and in no variable."""
+    caller = user_frame()
+    found = None if caller is None else parsed_at(caller)
+    if found is None:
+        return False
+    words = [word.value for node in ast.walk(found) for word in getattr(node, "keywords", ()) if word.arg in arguments]
+    each = [one for node in words if isinstance(node, ast.Dict) for one in node.values]
+    several = isinstance(value, list | tuple)
+    for node in (*getattr(found, "args", ()), *words, *each):
+        with suppress(ValueError, TypeError):
+            ranged = isinstance(node, ast.Call) and ast.unparse(node.func) == "range"
+            held = range(*map(ast.literal_eval, node.args)) if ranged else ast.literal_eval(node)
+            if isinstance(held, list | tuple | range) == several and (
+                [*held] == [*value] if several else held == value
+            ):
+                return True
+    return False
+
+
 def caution(text: str) -> None:
     """Warn at the user's line, each time: Python tells a text once for a line, and cells of a notebook share their numbers."""
     caller = user_frame() or sys._getframe(1)
@@ -57,10 +93,10 @@ def parsed_at(caller: FrameType) -> ast.expr | None:
     lines = linecache.getlines(caller.f_code.co_filename, caller.f_globals)
     if first is None or last is None or start is None or end is None or not 0 < last <= len(lines):
         return None
-    text = [line.encode() for line in lines[first - 1 : last]]
-    text[-1] = text[-1][:end]
-    text[0] = text[0][start:]
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # a file that was written since, or any text
+        text = [line.encode() for line in lines[first - 1 : last]]
+        text[-1] = text[-1][:end]
+        text[0] = text[0][start:]
         found = ast.parse(f"({b''.join(text).decode()})", mode="eval").body
         return found if _shallow(found) else None
     return None
@@ -286,6 +322,8 @@ def _merged(known: ast.expr, more: ast.Dict, given: Mapping[Any, Any]) -> ast.ex
     elif none:
         kept = [(ast.Constant(name), ast.Subscript(known, ast.Constant(name))) for name in given if name not in none]
     else:
-        return ast.BinOp(known, ast.BitOr(), more)
+        same = {f"{ast.unparse(known)}[{name!r}]" for name in new}
+        added = {name: value for name, value in new.items() if ast.unparse(value) not in same}
+        return ast.BinOp(known, ast.BitOr(), ast.Dict([*map(ast.Constant, added)], [*added.values()]))
     kept += [(ast.Constant(name), value) for name, value in new.items() if name not in none]
     return ast.Dict([key for key, _ in kept], [value for _, value in kept])

@@ -22,6 +22,7 @@ from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, columns_text, listing
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
+from pandas_dp.facts.written import typed_out
 from pandas_dp.questions.partition import Parts, few
 from pandas_dp.questions.quantiles import of_rounded, with_bar
 from pandas_dp.questions.rows import PreparedFrame
@@ -106,12 +107,14 @@ class GroupStatistics:
     def _missing(self, name: str, column: str, numbers: tuple[str, ...]) -> str:
         """What groups can be asked instead, or one of them."""
         by, labels = self._parts.columns[0], self._parts.factors[0][1]
-        if labels.edges and isinstance(labels.edges[0], int | float):
-            one = f"{by} >= {labels.edges[0]!r} and {by} < {labels.edges[1]!r}"
-        else:
-            one = (
-                f"{by} == {labels.values[0]!r}" if labels.values and isinstance(labels.values[0], str | int) else "..."
-            )
+        listed = list(labels.edges or labels.values)
+        # what a variable holds may be data
+        if labels.values != (False, True) and not typed_out(listed, "keys", "bins"):
+            known: dict[type, list[Any]] = {str: ["A"], int: [0, 10], float: [0, 10]}
+            listed = [one for kind in [*map(type, listed)][:1] for one in known.get(kind, [])]
+        one = "..."
+        if listed and isinstance(listed[0], str | int | float):
+            one = f"{by} >= {listed[0]!r} and {by} < {listed[1]!r}" if labels.edges else f"{by} == {listed[0]!r}"
         return missing_question(type(self), name, column, self._parts.columns, one, numbers)
 
     def _of_column(self, column: str | None) -> str:

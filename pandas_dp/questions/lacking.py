@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_dp.errors import PandasDPError
 from pandas_dp.facts.advice import examples
+from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.chains import completed, first_text
-from pandas_dp.facts.checks import BINS, KEYS
-from pandas_dp.facts.written import is_expression
+from pandas_dp.facts.checks import BINS, KEYS, ends
+from pandas_dp.facts.written import code_of, is_expression
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 
 if TYPE_CHECKING:
@@ -112,9 +113,36 @@ def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:
     return {"bounds": f"{{{', '.join(pairs)}}}"} if pairs else {}
 
 
+def bounds_together(frame: PreparedFrame, columns: list[str], given: Any) -> str:
+    """Bounds of several columns as they are typed: of those that have none a pair, of others their code, if it can be read.
+
+    What was given may be one pair, which then stands for each.
+    """
+    several, known = isinstance(given, Mapping), frame._empty()
+    given = given if several else dict.fromkeys(columns, given)
+    lacking = [
+        name for name in columns if given.get(name) is None and name in known and frame._facts(name).bounds is None
+    ]
+    held = [of for of, pair in given.items() if pair is not None and of in known]
+    pairs = dict.fromkeys((*held, *(lacking or (() if held else columns))), PAIR)
+    if lacking or not several:
+        fits = [of for of in held if _fits(frame, of, given[of])]
+        pairs |= {of: code for of in fits if (code := code_of("bounds", of if several else None))}
+    return f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"
+
+
+def _fits(frame: PreparedFrame, column: str, pair: Any) -> bool:
+    """Whether bounds are ones of the column."""
+    with suppress(PandasDPError):
+        lower, upper = ends(pair, frame._kind(column), frame._facts(column), "", Line(""))
+        return bool(lower < upper)
+    return False
+
+
 def _named(frame: PreparedFrame, typed: Any) -> str | None:
     """The column that an argument names, as its name or as that in quotes."""
-    return next((name for name in frame._empty() if isinstance(name, str) and typed in (name, repr(name))), None)
+    names = [name for name in frame._empty() if isinstance(name, str)] if isinstance(typed, str) else []
+    return next((name for name in names if typed in (name, repr(name))), None)
 
 
 def needed_parts(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
@@ -17,16 +16,16 @@ from pandas_dp.aggregates.told import bought
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.as_text import of_text
-from pandas_dp.facts.call import LEFT_OUT, Call, bounds_text, listing
+from pandas_dp.facts.call import LEFT_OUT, Call, listing
 from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
-from pandas_dp.questions.lacking import lacking, unknown
+from pandas_dp.questions.lacking import bounds_together, lacking, unknown
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
@@ -151,23 +150,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _bounds_line(self, call: str, columns: Iterable[Any], given: Any) -> Line:
         """What to type of several columns of which some have no bounds: those, and the pairs, or the one, that were typed."""
-        known, columns = self._empty(), [name for name in columns if isinstance(name, str)]
-        given = given if isinstance(given, Mapping) else dict.fromkeys(columns, given)
-        lacking = [
-            name for name in columns if given.get(name) is None and name in known and self._facts(name).bounds is None
-        ]
-        pairs = {of: self._pair_text(of, pair) for of, pair in given.items() if pair is not None and of in known}
-        pairs |= dict.fromkeys(lacking or (() if pairs else columns), "(lower, upper)")
-        typed = f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"
+        typed = bounds_together(self, [name for name in columns if isinstance(name, str)], given)
         return Line(f"{call}(..., bounds={typed})", (("bounds", typed),))
-
-    def _pair_text(self, column: str, pair: Any) -> str:
-        """Bounds as they were typed, if they are ones of the column."""
-        with suppress(PandasDPError):
-            lower, upper = checks.ends(pair, self._kind(column), self._facts(column), "", Line(""))
-            if lower < upper:
-                return bounds_text(pair)
-        return "(lower, upper)"
 
     def _of(self, table: Table) -> Known:
         """What is public after the steps so far, computed from what it was before the last of them.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -165,17 +166,21 @@ class PricedColumns:
         method = getattr(self._asked, name)
         try:
             return method(list(self._columns), *args, **options)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            own = dict(list(inspect.signature(method).parameters.items())[1:])
-            show_line(error, name, own, self, args, options)
+        except PandasDPError as error:
+            with suppress(Exception):  # see `explain`
+                own = dict(list(inspect.signature(method).parameters.items())[1:])
+                show_line(error, name, own, self, args, options)
+            del self, method
             raise
 
     def _each(self, name: str, **options: Any) -> Any:
         """One function of each column; a refusal shows this call, not that of `agg`."""
         try:
             return self.agg(name, **options)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            show_line(error, name, inspect.signature(type(self).agg).parameters, self, (), options)
+        except PandasDPError as error:
+            with suppress(Exception):  # see `explain`
+                show_line(error, name, inspect.signature(type(self).agg).parameters, self, (), options)
+            del self
             raise
 
     def agg(self, func: Any, *, bounds: Any = None, **options: Any) -> Any:

@@ -89,8 +89,9 @@ def also_in(ledger: str | os.PathLike[str], name: str) -> str | None:
     """A ledger file beside this one that has a budget of the same name, where that was typed."""
     path = canonical(ledger)
     files = [file for file in _beside(path) if file.endswith(SUFFIX)] if name != advice.USUAL else []
-    folder = os.path.dirname(path)
-    return next((file for file in files[:MOST_FILES] if name in _budgets(os.path.join(folder, file))), None)
+    at = os.path.dirname(path)
+    others = (file for file in files[:MOST_FILES] if not _same(os.path.join(at, file), path))
+    return next((file for file in others if name in _budgets(os.path.join(at, file))), None)
 
 
 def beside(frame: pd.DataFrame, ledger: Ledger, name: str, reason: str | None) -> Iterator[str]:
@@ -112,6 +113,13 @@ def _beside(path: str) -> list[str]:
     return []
 
 
+def _same(path: str, other: str) -> bool:
+    """Whether a name is a link to another file, or a second name of it."""
+    with suppress(OSError):
+        return os.path.samefile(path, other)
+    return False
+
+
 def _stem(file: str) -> str:
     """The name of a file without what stands behind it, as in ``visits.dpledger.old``."""
     return file.partition(SUFFIX)[0] if SUFFIX in file else os.path.splitext(file)[0]
@@ -119,7 +127,7 @@ def _stem(file: str) -> str:
 
 def _budgets(path: str) -> list[str]:
     """Names of the budgets of a ledger file; none where it is none, or cannot be read."""
-    known = books._ledgers.get(path)
+    known = books._ledgers.get(os.path.realpath(path))
     if known is not None:
         with suppress(LedgerError):
             return list(known.heads())

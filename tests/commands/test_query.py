@@ -438,9 +438,9 @@ def test_a_misspelt_budget_is_told_by_those_that_there_are(tmp_path, monkeypatch
     assert asked(capsys, "--name", "visits", "--total", "3") == (0, "")
     told = asked(capsys, "--name", "visit")[1]
     assert told.startswith(
-        "pandas-dp: the ledger has no budget 'visit', but 'visits'. To continue that one: pandas-dp query "
+        "pandas-dp: the ledger has no budget 'visit', but 'visits'. For a new one, which adds up with it, say why, on record: "
     )
-    assert told.endswith("--name visit --total=3 --reason ...\n")
+    assert "--name visit --total=3 --reason .... To continue that one: pandas-dp query " in told
     assert asked(capsys, "--name", "other")[1].startswith(missing.format("other", "it has 'visits'; or "))
 
 

@@ -39,9 +39,9 @@ def test_a_misspelt_ledger_is_not_made(capsys, line, dry):
     assert asked(capsys, line.format("hospital.db")) == (0, "")
     code, told = asked(capsys, line.format("hosptial.db") + dry)
     assert (code, Path("hosptial.db").exists()) == (2, False)
-    right, new = re.fullmatch(
-        "pandas-dp: there is no ledger hosptial.db, but there is hospital.db. To use that one: (.*). For a new one, with a "
-        "full budget, say why, on record: (.*)\n",
+    new, right = re.fullmatch(
+        "pandas-dp: there is no ledger hosptial.db, but there is hospital.db. For a new one, with a full budget, say why, on "
+        "record: (.*). To use that one: (.*)\n",
         told,
     ).groups()
     assert shlex.split(right) == ["pandas-dp", *shlex.split(line.format("hospital.db") + dry)]
@@ -59,10 +59,10 @@ def test_a_misspelt_budget_is_not_opened(capsys, line):
     Path("plan.toml").write_text(PLAN.replace('"visits"', '"vists"'))
     code, told = asked(capsys, line.replace("--name visits", "--name vists"))
     assert code == 2
-    assert told.startswith("pandas-dp: the ledger has no budget 'vists', but 'visits'. To continue that one: ")
-    right, new = re.search(
-        "that one: (.*). For a new one, which adds up with it, say why, on record: (.*)\n", told
-    ).groups()
+    assert told.startswith(
+        "pandas-dp: the ledger has no budget 'vists', but 'visits'. For a new one, which adds up with it, "
+    )
+    new, right = re.search("say why, on record: (.*). To continue that one: (.*)\n", told).groups()
     if line.startswith("run"):
         assert right == 'name = "visits" in [budget]'
     else:

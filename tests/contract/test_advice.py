@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import traceback
 
@@ -59,24 +60,127 @@ ADVICE = [
 ]
 
 
+CELLS = itertools.count()
 SOME = [  # bounds of one column of two
-    lambda d, **typed: d.linear_regression("age", ["x"], **typed),
-    lambda d, **typed: d.corr(["age", "x"], **typed),
-    lambda d, **typed: d.cov(["x", "age"], **typed),
-    lambda d, **typed: d.agg({"age": "mean", "x": "sum"}, **typed),
-    lambda d, **typed: d.describe(["x", "age"], **typed),
-    lambda d, **typed: d.kmeans(["x", "age"], k=2, **typed),
-    lambda d, **typed: d.linear_regression("age", ["x", "sex"], **typed, keys={"sex": ["f", "m"]}),
+    "d.linear_regression('age', ['x'], bounds={})",
+    "d.corr(['age', 'x'], bounds={})",
+    "d.cov(['x', 'age'], bounds={})",
+    "d.agg({{'age': 'mean', 'x': 'sum'}}, bounds={})",
+    "d.describe(['x', 'age'], bounds={})",
+    "d.kmeans(['x', 'age'], k=2, bounds={})",
+    "d.linear_regression('age', ['x', 'sex'], bounds={}, keys={{'sex': ['f', 'm']}})",
 ]
+
+
+def said(line, **variables):
+    """What a line is refused with, typed in a cell of a notebook."""
+    file = f"<cell {next(CELLS)}>"
+    linecache.cache[file] = len(line), None, [line + "\n"], file
+    with pytest.raises((pandas_dp.PandasDPError, AttributeError)) as caught:
+        eval(compile(line, file, "eval"), {"pd": pd, **variables})
+    return str(caught.value)
 
 
 @pytest.mark.parametrize("ask", SOME, ids=range(len(SOME)))
 def test_pairs_that_were_typed_stay_beside_those_that_lack(ask):
     df = protected(people().assign(x=1.0))
-    for pair, told in (((0, 100), "(0, 100)"), ((9, 1), "(lower, upper)")):
-        with pytest.raises(pandas_dp.PandasDPError) as caught:
-            ask(df.dp(epsilon=1), bounds={"age": pair})
-        assert f"bounds={{'age': {told}, 'x': (lower, upper)}}" in str(caught.value)
+    for pair, told in (("(0, 100)", "(0, 100)"), ("(9, 1)", "(lower, upper)"), ("ends", "ends")):
+        line = said(ask.format(f"{{'age': {pair}}}"), d=df.dp(epsilon=1), ends=(3.25, 64.713))
+        assert f"bounds={{'age': {told}, 'x': (lower, upper)}}" in line
+    held = said(ask.format("held"), d=df.dp(epsilon=1), held={"age": (3.25, 64.713)})
+    assert "bounds=held | {'x': (lower, upper)}" in held
+
+
+VALUES = {"cells": [42.75, 61.5], "low": 34.4108, "high": 64.713, "names": ["patient 7", "patient 9"]}
+VALUES |= {"edges": [17.25, 61.5], "months": pd.period_range("1987-03", periods=7, freq="M"), "one": 61.5}
+HELD = {  # a call with what variables hold, and what is told of it
+    "d.quantile('age', cells, bounds=(0, 100))": "d.quantile('age', 0.9, bounds=(0, 100))",
+    "d.quantile('age', tuple(cells), bounds=(0, 100))": "d.quantile('age', 0.9, bounds=(0, 100))",
+    "d.quantile('age', pd.Index(cells).to_numpy(), bounds=(0, 100))": "d.quantile('age', 0.9, bounds=(0, 100))",
+    "d.quantile('age', one, bounds=(0, 61.5))": "d.quantile('age', 0.9, bounds=(0, 61.5))",
+    "d.groupby('sex', keys=['f'])['age'].quantile(q=cells, bounds=(0, 9))": "quantile(q=0.9, bounds=(0, 9))",
+    "d.quantile('age', 61.5, bounds=(0, 100))": "d.quantile('age', 0.615, bounds=(0, 100))",
+    "d.quantile('age', [25, 61.5], bounds=(0, 100))": "d.quantile('age', [0.25, 0.615], bounds=(0, 100))",
+    "d.corr(['age', 'pay'], bounds=(low, high))": "bounds={'age': (low, high), 'pay': (low, high)}",
+    "d[['age', 'pay']].mean(bounds=(low, high))": "bounds={'age': (low, high), 'pay': (low, high)}",
+    "d.agg({'age': 'mean', 'pay': 'mean'}, **dict(bounds=(low, high)))": "'age': (lower, upper), 'pay': (lower, upper)",
+    "d.groupby('sex', keys=names).ecdf": "query(\"sex == 'A'\")",
+    "d.groupby('age', bins=edges).ecdf": "query('age >= 0 and age < 10')",
+    "d.groupby('age', bins=[0, 18, 61.5]).ecdf": "query('age >= 0.0 and age < 18.0')",
+    "d.groupby('age', bins=range(5, 30, 5)).ecdf": "query('age >= 5 and age < 10')",
+    "d.crosstab('day', 'sex', keys={'day': months, 'sex': ['f']})": "bins={'day': months}",
+    "d.groupby(['day', 'sex'], keys=dict(day=months, sex=['f'])).size()": "['day']}",
+}
+
+
+@pytest.mark.parametrize("call", HELD)
+def test_what_variables_hold_is_in_no_refusal(call):
+    df = protected(people().assign(day=pd.Timestamp("2024-05-06")))
+    told = said(call, d=df.dp(epsilon=1), **VALUES)
+    assert HELD[call] in told
+    numbers = ("42.75", "0.4275", "34.41", "64.7", "patient", "17.25", "1987", "61.5", "0.615")
+    assert not any(each in told for each in numbers if each not in call + HELD[call])
+
+
+class Odd:
+    """What can be compared with nothing."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise RuntimeError("compared")
+
+
+ODD = [
+    np.array(["a", "b"]),
+    np.arange(3.0),
+    pd.NA,
+    [pd.NA],
+    pd.col("age") > 3,
+    pd.IntervalIndex.from_breaks([0, 1]),
+    Odd(),
+]
+ASKED = (
+    "d[['age']].mean(by=odd)",
+    "d.mean(by=odd)",
+    "d.crosstab('sex', 'sex', values=odd)",
+    "d.pivot_table('age', 'sex', odd)",
+    "d.pivot_table(odd, 'sex', 'sex')",
+    "d.mean(odd)",
+    "d.mean('age', method=odd)",
+    "d.agg({'age': 'mean'}, bounds=odd)",
+    "d.quantile('age', odd)",
+    "d.corr(odd)",
+    "d.groupby(odd).size()",
+)
+
+
+@pytest.mark.parametrize("call", ASKED)
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+def test_advice_breaks_on_nothing_and_its_frames_hold_no_table(call, odd):
+    d = protected().dp(epsilon=1)
+    with pytest.raises(pandas_dp.PandasDPError) as caught:
+        eval(call, {"d": d, "odd": odd})
+    frames = [
+        frame for frame, _ in traceback.walk_tb(caught.value.__traceback__) if "pandas_dp/" in frame.f_code.co_filename
+    ]
+    held = [
+        (frame.f_code.co_name, name)
+        for frame in frames
+        for name, value in frame.f_locals.items()
+        if hasattr(value, "_frame")
+    ]
+    assert not held
+
+
+def test_a_line_that_cannot_be_encoded_leaves_the_refusal():
+    line = "d.mean('age')"
+    linecache.cache["<half>"] = 3, None, ["\ud800" * 80 + "\n"], "<half>"
+    try:
+        with pytest.raises(pandas_dp.PandasDPError, match="needs public bounds"):
+            eval(compile(line, "<half>", "eval"), {"d": protected().dp(epsilon=1)})
+    finally:
+        del linecache.cache["<half>"]  # the report of a failure could not be written
 
 
 @pytest.mark.parametrize(("ask", "line"), ADVICE, ids=range(len(ADVICE)))

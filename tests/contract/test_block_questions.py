@@ -76,7 +76,7 @@ def test_a_delta_buys_no_selection(monkeypatch):
         (
             ["age", "pay"],
             {"k": 2, "bounds": {"age": (0, 120)}},
-            r"k=2, bounds=\{'age': \(0, 120\), 'pay': \(lower, upper\)\}",
+            r"k=2, bounds=\{'age': \(lower, upper\), 'pay': \(lower, upper\)\}",
         ),
         (["age"], {"k": 2, "bounds": {"age": (0, 120)}, "blocks": 0}, "blocks"),
     ],

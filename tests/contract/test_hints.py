@@ -9,7 +9,7 @@ import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, local
 
 GROUPED = [
-    (lambda d: d["pay"].ecdf, r"df\.dp\(epsilon=0\.5\)\.query\(\"sex == 'f'\"\)\.ecdf\('pay', \.\.\.\)"),
+    (lambda d: d["pay"].ecdf, r"df\.dp\(epsilon=0\.5\)\.query\(\"sex == 'A'\"\)\.ecdf\('pay', \.\.\.\)"),
     (lambda d: d.value_counts, r"group by the column as well: \.groupby\(\['sex', 'city'\]"),
     (lambda d: d["pay"].apply, r"own function of a table: \.groupby\('sex', keys=\[\.\.\.\]\)\.sample_and_aggregate\("),
     (lambda d: d["pay"].describe, r"\.groupby\('sex', keys=\[\.\.\.\]\)\.agg\(\{'pay': \['count', 'mean', "),

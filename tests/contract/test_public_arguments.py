@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import pandas_dp
-from pandas_dp import ArgumentValueError, Schema
+from pandas_dp import ArgumentTypeError, ArgumentValueError, Schema
 from pandas_dp.facts import public_only
 from tests.support.frames import people, protected, refused
 
@@ -172,3 +174,13 @@ def test_what_the_page_about_bounds_says_of_columns_holds():
             df.dp(epsilon=1).value_counts("ward", keys=keys)
     for keys in (df["ward"].unique(), df["ward"].value_counts().index, df["kind"].cat.categories):
         assert sorted(df.dp(epsilon=1).value_counts("ward", keys=keys).index) == ["A", "B"]
+
+
+@pytest.mark.parametrize("of", [lambda x: pd.Interval(0, x), lambda x: pd.Interval(x, x + 1), Fraction])
+@pytest.mark.parametrize("listed", [lambda one: [one], lambda one: [3, (one,)], lambda one: {"sex": [one]}])
+def test_a_number_of_numpy_is_found_in_intervals_and_fractions(monkeypatch, of, listed):
+    df = protected()
+    with refused(monkeypatch, df, ArgumentTypeError, r"np\.int64 is a NumPy scalar"):
+        df.dp(epsilon=1).value_counts("sex", keys=listed(of(df["age"].max())))
+    for own in (of(3), Fraction(1, 2)):
+        public_only.check_typed([own])

@@ -116,7 +116,7 @@ ONE = {  # refusal, and what is typed then
     f"{PRICE}.histogram('day', bins={MONTHS})": f"groupby('day', bins={MONTHS}).size()",
     f"{PRICE}['day'].value_counts(keys={MONTHS}, sort=False)": f".dp(epsilon=1).groupby('day', bins={MONTHS}).size()",
     f"{PRICE}.crosstab('day', 'ward', keys={{'day': {MONTHS}, 'ward': ['A']}})": (
-        "crosstab('day', 'ward', keys={'ward': ['A']}, bins={'day': pd.period_range('2024-01', periods=12, freq='M')})"
+        f"crosstab('day', 'ward', keys={{'ward': ['A']}}, bins={{'day': {MONTHS}}})"
     ),
     f"{PRICE}.groupby(pd.Grouper(key='day', freq='MS')).size()": "groupby('day', bins=pd.period_range(",
     # what was typed stays

@@ -44,7 +44,7 @@ def test_other_and_null_are_bools_or_refused(argument, value, workload):
         with pytest.raises(ArgumentTypeError, match=f"{argument}=True"):
             ask(df.dp(epsilon=1))
     assert df.dp.session.spent == "epsilon=0"
-    with pytest.raises(ArgumentTypeError, match=r"bool\(\.\.\.\)"):  # such as df.x.isna().any()
+    with pytest.raises(ArgumentTypeError, match=r"type the value itself"):  # such as df.x.isna().any()
         df.dp(epsilon=1).histogram("x", bins=[0, 1], **{argument: np.True_})
     assert len(df.dp(epsilon=1).histogram("x", bins=[0, 1], **{argument: True})) == 2
 

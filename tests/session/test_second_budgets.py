@@ -58,7 +58,15 @@ OTHERS = [
     ("2026-11-28", "2026-11-29"),
     ("clinic-north", "clinic-south"),
     ("visits", "wages"),
-    ("women", "men"),
+    *(
+        ("women", "men"),
+        ("male", "female"),
+        ("vaccinated", "unvaccinated"),
+        ("employed", "unemployed"),
+        ("paid", "unpaid"),
+    ),
+    *(("prevaccination", "postvaccination"), ("inpatients", "patients"), ("testA", "testB"), ("train", "retrain")),
+    *(("visits_ii", "visits_iii"), ("visits_xvii", "visits_xviii"), ("in", "out"), ("men", "man"), ("east", "west")),
     ("inpatients", "outpatients"),
     ("a", "b"),
     ("", ""),
@@ -169,3 +177,30 @@ def test_ledgers_beside_are_looked_at_without_a_trace():
     assert second_budgets.similar_file("hosptial.db", "visits") == "hospital.db"
     assert {file: file.read_bytes() for file in Path().iterdir()} == before
     assert str(Path("hospital.db").resolve()) not in second_budgets.books._ledgers
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_a_second_name_of_a_ledger_is_no_second_budget(link, recwarn):
+    spend(ledger="visits_2026.dpledger", name="visits")
+    getattr(Path("current.dpledger"), link)("visits_2026.dpledger")
+    assert second_budgets.also_in("visits_2026.dpledger", "visits") is None
+    assert spend(ledger="visits_2026.dpledger", name="visits") == "epsilon=2"
+    assert not [each for each in recwarn if "the two add up" in str(each.message)]
+
+
+def test_a_link_to_a_ledger_that_is_open_is_read_as_that_one(monkeypatch):
+    df = people()
+    session = df.dp.protect(epsilon=3, ledger="visits.dpledger", name="visits")
+    Path("link.dpledger").symlink_to("visits.dpledger")
+    monkeypatch.setattr(second_budgets.ledger_forms, "budgets_in", None)  # would open it a second time
+    assert second_budgets._budgets("link.dpledger") == ["visits"]
+    session.close()
+
+
+def test_names_of_many_files_are_compared_without_long_searches(monkeypatch):
+    import difflib
+
+    monkeypatch.setattr(difflib, "SequenceMatcher", None)
+    for count in range(300):
+        Path(f"visitz_{count}.txt").touch()
+    assert second_budgets.similar_file("visits_x.dpledger", "visits") is None
