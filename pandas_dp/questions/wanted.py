@@ -46,7 +46,8 @@ def wanted_of(
     """Cells in the order written, and whether each column has one function that is no list."""
     if func is None and not named:
         raise ArgumentTypeError(f"func must be a dict of functions by column: {AGG}, or names: {NAMED}")
-    if isinstance(func, Mapping) and func and not any(isinstance(of, str | list) for of in func.values()):
+    pairs = isinstance(func, Mapping) and [of for of in func.values() if isinstance(of, tuple) and len(of) == 2]
+    if pairs and not any(isinstance(end, str) for pair in pairs for end in pair):
         raise Line(AGG, (("func", ""), ("bounds", "=func"))).refuse("func names functions by column; bounds go by name")
     if func is not None and named:
         if closest(first := next(iter(named)), OPTIONS):

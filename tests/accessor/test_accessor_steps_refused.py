@@ -73,7 +73,7 @@ BAD = {
         "is not a constant",
         lambda x: x.merge({"city": ["x"], "town": [[1]]}, on="city"),
     ),
-    "merge odd lists": (ArgumentTypeError, "one length", lambda x: x.merge({"city": ["x"], "town": []}, on="city")),
+    "merge odd lists": (ArgumentTypeError, "equal length", lambda x: x.merge({"city": ["x"], "town": []}, on="city")),
     "merge no table": (ArgumentTypeError, "public DataFrame", lambda x: x.merge(3, on="city")),
     "merge numbers to text": (
         ArgumentTypeError,

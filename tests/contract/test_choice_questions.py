@@ -96,7 +96,7 @@ REFUSED = {
     "unknown name": (lambda d: d.select(CANDIDATES, score="wage >= candidate"), ValueError, "no column 'wage'"),
     "text as number": (lambda d: d.select(CANDIDATES, score="sex >= candidate"), TypeError, "score: "),
     "no number": (lambda d: d.select(["f", "m"], score="sex"), TypeError, "score must give numbers or conditions"),
-    "not row-wise": (lambda d: d.select(CANDIDATES, score=mean_of), ValueError, "sensitivity=1"),
+    "not row-wise": (lambda d: d.select(CANDIDATES, score=mean_of), ValueError, "sensitivity=largest_change"),
     "score of data": (lambda d: d.select(CANDIDATES, score=lambda d, c: people()["pay"] > c), TypeError, "score: "),
     "score of None": (lambda d: d.select(CANDIDATES, score=None), TypeError, "score must be text or a function"),
     "score of pd.col": (lambda d: d.select(CANDIDATES, score=pd.col("pay") > 3), TypeError, "score must be text or"),
