@@ -125,7 +125,11 @@ def grouped(call: ast.Call, columns: Iterable[str]) -> str:
     part = by.attr if isinstance(by, ast.Attribute) and ast.unparse(by.value).endswith(".dt") else ""
     if day is not None and part in PARTS and (column := _column(day, frame, {*columns})):
         name, made, keys = part, f"d[{column!r}].dt.{part}", [ast.keyword("keys", ast.Name(PARTS[part]))]
-    elif by is not None and frame.isidentifier() and _condition(by, frame, {*columns}):
+    elif (
+        isinstance(by, ast.Compare | ast.BoolOp | ast.BinOp)
+        and frame.isidentifier()
+        and _condition(by, frame, {*columns})
+    ):
         own = {node for node in ast.walk(by) if isinstance(node, ast.Name) and node.id == frame}
         for node in own:
             node.id = "d"
