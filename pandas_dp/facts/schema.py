@@ -279,9 +279,9 @@ class Schema(Spelled):
 
         Examples
         --------
-        >>> from pandas_dp.steps import steps
+        >>> from pandas_dp.steps.changes import Rename
         >>> known = Schema({"age": {"bounds": (0, 120)}})
-        >>> known.after(steps.rename({"age": "years"}, pd.DataFrame({"age": [1]})))
+        >>> known.after([Rename((("age", "years"),))])
         Schema({'years': {'bounds': (0, 120)}})
         """
         columns = dict(self._columns)

@@ -28,7 +28,9 @@ from pandas_dp.facts.public_only import refuse_private
 from pandas_dp.session import registry
 from pandas_dp.session.alone import check_alone
 from pandas_dp.session.session import PART, Session
-from pandas_dp.steps import steps
+from pandas_dp.steps.changes import Filter
+from pandas_dp.steps.expression import Column
+from pandas_dp.steps.functions import compare
 from pandas_dp.steps.periods import InPeriods
 from pandas_dp.tables import frames as tables
 
@@ -85,7 +87,7 @@ def partition(
     label = f"{by}{MARK}{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
     # one row changes one part, or under replace_one leaves one and enters another: an insertion or a deletion in each
     sides = 1 if session.unit.add_remove else 2
-    conditions = [steps.filter_(_equals(by, key), empty) for key in keyed.keys]
+    conditions = [(Filter(compare("==", Column(by), key)),) for key in keyed.keys]
     table.check()
     text = f"partition({by!r}, {len(keyed.keys):,} keys, epsilon={show(total)})"
     others = [f"{label}{MARK}{i}" for i in range(1, len(keyed.keys))]
@@ -95,10 +97,6 @@ def partition(
         mine = part if i == 0 else registry.part_of(session, others[i - 1], Budget.of(total), PrivacyUnit())
         frames[key] = tables.derive(mine, made(condition), table, condition)
     return frames
-
-
-def _equals(by: str, key: Hashable) -> Callable[[Any], Any]:
-    return lambda d: d[by] == key
 
 
 def _part(

@@ -1,14 +1,12 @@
-"""The steps a user asks for, by pandas' names: each function checks its arguments and returns steps.
+"""The steps a user asks for, by pandas' names, as methods: what ``df.dp`` and ``df.dp(epsilon=...)`` share.
 
-Arguments come in pandas' order, then the table without its rows, ``frame.iloc[:0]``. Its names and dtypes are
-all that is looked at: what a step refuses there it refuses on every table of these dtypes, and nowhere else.
-
-Row-wise steps as methods: what ``df.dp`` and ``df.dp(epsilon=...)`` share.
+Each checks its arguments against the table without its rows, ``frame.iloc[:0]``. Its names and dtypes are all that is
+looked at: what a step refuses there it refuses on every table of these dtypes, and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from inspect import signature
 from types import FunctionType, MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -28,267 +26,6 @@ from pandas_dp.steps.parse import parse_assignments, parse_expression
 from pandas_dp.steps.trace import unknown_column
 
 
-def query(expr: str, empty: pd.DataFrame) -> tuple[Step, ...]:
-    """Rows for which a condition holds, written as for ``DataFrame.query``.
-
-    Parameters
-    ----------
-    expr : str
-        ``"age >= 65 and ward in ['A', 'B']"``.
-    empty : DataFrame
-        The table without its rows, ``frame.iloc[:0]``: its names and dtypes are all that is looked at.
-
-    Returns
-    -------
-    tuple of Step
-        One ``Filter``.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        If the condition is not row-wise, cannot be read, or does not fit the dtypes.
-    """
-    if not isinstance(expr, str):
-        raise ArgumentTypeError("query: takes text; a function or pd.col('age') > 65 goes to .filter(...)")
-    return _filter("query", expr, empty)
-
-
-def filter_(condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
-    """Rows for which a condition holds, given as ``pd.col("age") > 65`` or ``lambda d: d.age > 65``.
-
-    Returns one ``Filter``; raises as ``query`` does.
-    """
-    if isinstance(condition, str) or not callable(condition):
-        raise ArgumentTypeError(
-            "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), and columns "
-            "are left out by .drop(columns=[...])"
-        )
-    return _filter("filter", condition, empty)
-
-
-def _filter(argument: str, condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
-    empty = _without_rows(argument, empty)
-    step = Filter(parse_expression(condition, empty.columns, argument=argument))
-    _dry_run(argument, step, empty)
-    return (step,)
-
-
-def assign(empty: pd.DataFrame, /, **expressions: Any) -> tuple[Step, ...]:
-    """Columns computed row by row, as in ``DataFrame.assign``; later ones may use earlier ones.
-
-    Parameters
-    ----------
-    empty : DataFrame
-        The table without its rows.
-    **expressions : callable, pandas Expression or constant
-        ``bmi=lambda d: d.weight / d.height**2``, ``bmi=pd.col("weight") / 3`` or ``source="survey"``. Text is a
-        constant, as in pandas; ``eval_`` reads text.
-
-    Returns
-    -------
-    tuple of Step
-        One ``Assign`` for each expression.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        If an expression is not row-wise or does not fit the dtypes.
-    """
-    empty = _without_rows("assign", empty)
-    steps: list[Step] = []
-    for name, source in expressions.items():
-        argument = f"assign: {quote(name)}"
-        name = _new_name(argument, name)
-        if isinstance(source, str) or not callable(source):
-            expression: Expression = _constant(source, argument)
-        else:
-            expression = parse_expression(source, empty.columns, argument=argument)
-        steps.append(Assign(name, expression))
-        empty = _dry_run(argument, steps[-1], empty)
-    return tuple(steps)
-
-
-def eval_(expr: str, empty: pd.DataFrame) -> tuple[Step, ...]:
-    """Columns computed from text like ``"bmi = weight / height**2"``, one assignment a line.
-
-    Returns one ``Assign`` for each line; raises as ``assign`` does.
-    """
-    empty = _without_rows("eval", empty)
-    steps = [Assign(*line) for line in parse_assignments(expr, empty.columns, argument="eval")]
-    for step in steps:
-        _new_name("eval", step.name)
-        empty = _dry_run(f"eval: {quote(step.name)}", step, empty)
-    return tuple(steps)
-
-
-def clip(
-    lower: Any, upper: Any, empty: pd.DataFrame, *, columns: str | Iterable[str] | None = None
-) -> tuple[Step, ...]:
-    """Columns of numbers limited to public bounds, either of which may be None.
-
-    Without ``columns`` every column is clipped, as in pandas, and all of them have to be numbers. Returns one
-    ``Clip``.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        If a bound is no number, both are missing or out of order, or a column does not exist or is no number.
-    """
-    empty = _without_rows("clip", empty)
-    names = _columns("clip", empty.columns if columns is None else columns, empty)
-    low, high = (None if bound is None else _constant(bound, "clip") for bound in (lower, upper))
-    step = Clip(names, low, high)
-    _dry_run("clip" if columns is not None else "clip: name the columns with columns=[...]", step, empty)
-    return (step,)
-
-
-def fillna(value: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
-    """Missing cells replaced by a public constant in every column, or by one each: ``{"age": 0, "ward": "none"}``.
-
-    Returns one ``FillNA``.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        If a value is no constant or does not fit its column, or a column does not exist.
-    """
-    empty = _without_rows("fillna", empty)
-    if isinstance(value, Mapping):
-        _columns("fillna", value, empty)
-        constants = value.items()
-        pairs = {str.__str__(name): _constant(constant, f"fillna: {quote(name)}") for name, constant in constants}
-    else:
-        constant = _constant(value, "fillna")
-        pairs = dict.fromkeys(_columns("fillna", empty.columns, empty), constant)
-    step = FillNA(tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
-    _dry_run("fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty)
-    return (step,)
-
-
-def dropna(subset: str | Iterable[str] | None, empty: pd.DataFrame) -> tuple[Step, ...]:
-    """Rows in which none of these columns is missing; of all columns where none are named. Returns one ``Filter``.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        If a column does not exist, or the list is empty.
-    """
-    empty = _without_rows("dropna", empty)
-    names = _columns("dropna", empty.columns if subset is None else subset, empty)
-    if not names:
-        raise ArgumentValueError("dropna: name a column, as in dropna(['age'])")
-    present = [METHODS["notna"](Column(name)) for name in names]
-    return (Filter(present[0] if len(present) == 1 else logical("and", *present)),)
-
-
-def drop(columns: str | Iterable[str], empty: pd.DataFrame) -> tuple[Step, ...]:
-    """Columns left out. Returns one ``Drop``; refuses names that are no columns."""
-    empty = _without_rows("drop", empty)
-    return (Drop(_columns("drop", columns, empty)),)
-
-
-def rename(columns: Mapping[str, str] | Callable[[str], str], empty: pd.DataFrame) -> tuple[Step, ...]:
-    """Columns renamed by ``{old: new}`` or by a function of the name. Returns one ``Rename``.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        If a column does not exist, a new name is no text, or two columns would share a name.
-    """
-    empty = _without_rows("rename", empty)
-    if not isinstance(columns, Mapping):
-        if not callable(columns):
-            raise ArgumentTypeError("rename: columns has to be {'old': 'new'} or a function of the name")
-        try:
-            columns = {name: columns(name) for name in empty.columns}
-        except Exception as error:  # noqa: BLE001 - the function is the caller's own and sees names only
-            raise ArgumentTypeError(f"rename: the function of the name raised {type(error).__name__}") from None
-    new = {name: _new_name("rename", columns[name]) for name in columns}
-    step = Rename(tuple((name, new[name]) for name in _columns("rename", columns, empty)))
-    _without_rows("rename", step.apply(empty))
-    return (step,)
-
-
-def merge(lookup: Any, on: str, how: str, empty: pd.DataFrame) -> tuple[Step, ...]:
-    """Columns of a public lookup table, found by a column that both have; missing where a row's key is not in it.
-
-    Parameters
-    ----------
-    lookup : DataFrame or mapping of str to list
-        Public, such as the labels of codes. Copied here: later changes of it do not matter.
-    on : str
-        The column of keys, of which the lookup has each once.
-    how : str
-        ``"left"``: every row stays, once.
-    empty : DataFrame
-        The table without its rows.
-
-    Returns
-    -------
-    tuple of Step
-        One ``Assign`` of a map for each other column of the lookup.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        If the lookup has repeated or missing keys, no other columns or one that the table has already, or cells that are no
-        constants.
-    """
-    empty = _without_rows("merge", empty)
-    if not isinstance(how, str) or how != "left":
-        raise ArgumentValueError(
-            f"merge: every row stays, as with how='left': write .merge(lookup, on={on!r}) and, to keep only the rows that "
-            "match, .dropna('column of the lookup') after it"
-        )
-    (name,) = _columns("merge", [on], empty)
-    steps: list[Step] = []
-    for column, mapped in lookup_maps(lookup, name).items():
-        column = _new_name("merge", column)
-        if column in empty.columns:
-            raise ArgumentValueError(
-                f"merge: the table has a column {quote(column)} already: rename that of the lookup"
-            )
-        steps.append(Assign(column, mapped))
-        empty = _dry_run("merge", steps[-1], empty)
-    return tuple(steps)
-
-
-def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
-    """A row for each of the first ``max`` entries of a list; ``max`` is public. Returns one ``Explode``.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        If the column does not exist or its dtype holds no lists, several are named, or ``max`` is no number of entries.
-    """
-    empty = _without_rows("explode", empty)
-    if isinstance(column, list | tuple) and len(column) > 1:
-        raise ArgumentTypeError(
-            "explode: takes one column, explode('tags', max=5). Lists that go side by side are exploded before the table is "
-            "protected: df = df.explode(['tags', 'prices'])"
-        )
-    names = _columns("explode", [column] if isinstance(column, str) else column, empty)
-    if len(names) != 1:
-        raise ArgumentTypeError("explode: takes the name of one column, explode('tags', max=5)")
-    name = names[0]
-    line = f"explode({quote(name)}, max=5)"
-    if isinstance(max, bool | np.bool_) or not isinstance(max, int | np.integer):
-        raise ArgumentTypeError(
-            f"explode: max has to be a whole number: how many entries of each list count, as in {line}"
-        )
-    if not 1 <= max <= LONGEST:
-        raise ArgumentValueError(f"explode: max has to be a number from 1 to 2**31 - 1: {line}")
-    dtype = empty[name].dtype
-    if holds_lists(dtype) and isinstance(dtype, pd.ArrowDtype) and not has_kernel(dtype.pyarrow_dtype.value_type):
-        raise ArgumentTypeError(
-            f"explode: {quote(name)} has dtype {dtype}, and Arrow takes no entries out of it. Before the table is protected: "
-            f"df[{quote(name)}] = df[{quote(name)}].astype(pd.ArrowDtype(pa.list_(pa.string())))"
-        )
-    step = Explode(name, int(max))
-    _dry_run("explode", step, empty)
-    return (step,)
-
-
 def _new_name(argument: str, name: object) -> str:
     """A new column's name as plain text, whatever kind of text it is; one that no ledger could write down is refused."""
     if not isinstance(name, str):
@@ -298,12 +35,12 @@ def _new_name(argument: str, name: object) -> str:
     return str.__str__(name)
 
 
-def _without_rows(argument: str, frame: pd.DataFrame) -> pd.DataFrame:
+def _with_unique_names(argument: str, frame: pd.DataFrame) -> pd.DataFrame:
     if frame.columns.nlevels > 1:
         raise ArgumentValueError(f"{argument}: columns of several levels cannot be used: give each one name")
     if not frame.columns.is_unique:
         raise ArgumentValueError(f"{argument}: two columns would have the same name: rename one of them first")
-    return frame.iloc[:0]
+    return frame
 
 
 def _dry_run(argument: str, step: Step, empty: pd.DataFrame) -> pd.DataFrame:
@@ -382,7 +119,10 @@ class RowSteps(Generic[T]):
         >>> print(df.dp(epsilon=0.5).query("age > 40").count().query)
         query('age > 40').count()
         """
-        return self._then(query(expr, self._empty()))
+        empty = self._named("query")
+        if not isinstance(expr, str):
+            raise ArgumentTypeError("query: takes text; a function or pd.col('age') > 65 goes to .filter(...)")
+        return self._kept("query", expr, empty)
 
     def filter(self, condition: Any) -> T:
         """Keep rows for which a condition is true; see `query`.
@@ -412,7 +152,13 @@ class RowSteps(Generic[T]):
         >>> print(df.dp(epsilon=0.5).filter(pd.col("age") > 40).count().query)
         query('age > 40').count()
         """
-        return self._then(filter_(condition, self._empty()))
+        empty = self._named("filter")
+        if isinstance(condition, str) or not callable(condition):
+            raise ArgumentTypeError(
+                "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), and columns "
+                "are left out by .drop(columns=[...])"
+            )
+        return self._kept("filter", condition, empty)
 
     def assign(self, **columns: Any) -> T:
         """Add or replace columns computed row by row.
@@ -455,7 +201,17 @@ class RowSteps(Generic[T]):
         >>> decades.histogram("decade", keys=[3, 4, 5, 6]).index.tolist()
         [3, 4, 5, 6]
         """
-        return self._then(assign(self._empty(), **columns))
+        empty, steps = self._named("assign"), list[Step]()
+        for name, source in columns.items():
+            argument = f"assign: {quote(name)}"
+            name = _new_name(argument, name)
+            if isinstance(source, str) or not callable(source):
+                expression: Expression = _constant(source, argument)
+            else:
+                expression = parse_expression(source, empty.columns, argument=argument)
+            steps.append(Assign(name, expression))
+            empty = _dry_run(argument, steps[-1], empty)
+        return self._then(tuple(steps))
 
     def eval(self, expr: str) -> T:
         """Add a column by an expression.
@@ -485,7 +241,12 @@ class RowSteps(Generic[T]):
         >>> df.dp(epsilon=0.5).eval("older = age > 40").histogram("older").index.tolist()
         [False, True]
         """
-        return self._then(eval_(expr, self._empty()))
+        empty = self._named("eval")
+        steps = [Assign(*line) for line in parse_assignments(expr, empty.columns, argument="eval")]
+        for step in steps:
+            _new_name("eval", step.name)
+            empty = _dry_run(f"eval: {quote(step.name)}", step, empty)
+        return self._then(tuple(steps))
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> T:
         """Clip the values of numeric columns to public limits.
@@ -517,7 +278,12 @@ class RowSteps(Generic[T]):
         >>> 40 < df.dp(epsilon=1).clip(40, 60, columns="age").mean("age", bounds=(40, 60)) < 55
         True
         """
-        return self._then(clip(lower, upper, self._empty(), columns=columns))
+        empty = self._named("clip")
+        names = _columns("clip", empty.columns if columns is None else columns, empty)
+        low, high = (None if bound is None else _constant(bound, "clip") for bound in (lower, upper))
+        step = Clip(names, low, high)
+        _dry_run("clip" if columns is not None else "clip: name the columns with columns=[...]", step, empty)
+        return self._then((step,))
 
     def fillna(self, value: Any) -> T:
         """Replace missing values by public constants.
@@ -546,7 +312,17 @@ class RowSteps(Generic[T]):
         >>> df.dp(epsilon=1).fillna({"age": 40}).count("age") > 2500
         True
         """
-        return self._then(fillna(value, self._empty()))
+        empty = self._named("fillna")
+        if isinstance(value, Mapping):
+            _columns("fillna", value, empty)
+            constants = value.items()
+            pairs = {str.__str__(name): _constant(constant, f"fillna: {quote(name)}") for name, constant in constants}
+        else:
+            constant = _constant(value, "fillna")
+            pairs = dict.fromkeys(_columns("fillna", empty.columns, empty), constant)
+        step = FillNA(tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
+        _dry_run("fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty)
+        return self._then((step,))
 
     def dropna(self, subset: Any = None) -> T:
         """Leave out rows with missing values.
@@ -576,7 +352,12 @@ class RowSteps(Generic[T]):
         >>> df.dp(epsilon=1).dropna("age").count() < 2500
         True
         """
-        return self._then(dropna(subset, self._empty()))
+        empty = self._named("dropna")
+        names = _columns("dropna", empty.columns if subset is None else subset, empty)
+        if not names:
+            raise ArgumentValueError("dropna: name a column, as in dropna(['age'])")
+        present = [METHODS["notna"](Column(name)) for name in names]
+        return self._then((Filter(present[0] if len(present) == 1 else logical("and", *present)),))
 
     def merge(self, lookup: Any, on: str, how: str = "left") -> T:
         """Add the columns of a public lookup table, such as the labels of codes.
@@ -612,7 +393,22 @@ class RowSteps(Generic[T]):
         [1, 2]
         """
         check_public(lookup)
-        return self._then(merge(lookup, on, how, self._empty()))
+        empty, steps = self._named("merge"), list[Step]()
+        if not isinstance(how, str) or how != "left":
+            raise ArgumentValueError(
+                f"merge: every row stays, as with how='left': write .merge(lookup, on={on!r}) and, to keep only the rows "
+                "that match, .dropna('column of the lookup') after it"
+            )
+        (name,) = _columns("merge", [on], empty)
+        for column, mapped in lookup_maps(lookup, name).items():
+            column = _new_name("merge", column)
+            if column in empty.columns:
+                raise ArgumentValueError(
+                    f"merge: the table has a column {quote(column)} already: rename that of the lookup"
+                )
+            steps.append(Assign(column, mapped))
+            empty = _dry_run("merge", steps[-1], empty)
+        return self._then(tuple(steps))
 
     def explode(self, column: str, *, max: int) -> T:
         """Make a row of each entry of a list, up to a public number of them, with the rest of its row beside it.
@@ -655,7 +451,32 @@ class RowSteps(Generic[T]):
         >>> bool(990 < counts["a"] < 1010), bool(1990 < counts["b"] < 2010)
         (True, True)
         """
-        return self._then(explode(column, max, self._empty()))
+        empty = self._named("explode")
+        if isinstance(column, list | tuple) and len(column) > 1:
+            raise ArgumentTypeError(
+                "explode: takes one column, explode('tags', max=5). Lists that go side by side are exploded before the table "
+                "is protected: df = df.explode(['tags', 'prices'])"
+            )
+        names = _columns("explode", [column] if isinstance(column, str) else column, empty)
+        if len(names) != 1:
+            raise ArgumentTypeError("explode: takes the name of one column, explode('tags', max=5)")
+        name = names[0]
+        line = f"explode({quote(name)}, max=5)"
+        if isinstance(max, bool | np.bool_) or not isinstance(max, int | np.integer):
+            raise ArgumentTypeError(
+                f"explode: max has to be a whole number: how many entries of each list count, as in {line}"
+            )
+        if not 1 <= max <= LONGEST:
+            raise ArgumentValueError(f"explode: max has to be a number from 1 to 2**31 - 1: {line}")
+        dtype: Any = empty[name].dtype
+        if holds_lists(dtype) and isinstance(dtype, pd.ArrowDtype) and not has_kernel(dtype.pyarrow_dtype.value_type):
+            raise ArgumentTypeError(
+                f"explode: {quote(name)} has dtype {dtype}, and Arrow takes no entries out of it. Before the table is "
+                f"protected: df[{quote(name)}] = df[{quote(name)}].astype(pd.ArrowDtype(pa.list_(pa.string())))"
+            )
+        step = Explode(name, int(max))
+        _dry_run("explode", step, empty)
+        return self._then((step,))
 
     def drop(self, columns: Any) -> T:
         """Leave columns out.
@@ -683,7 +504,7 @@ class RowSteps(Generic[T]):
         >>> print(df.dp(epsilon=0.5).drop("ward").count().query)
         drop(['ward']).count()
         """
-        return self._then(drop(columns, self._empty()))
+        return self._then((Drop(_columns("drop", columns, self._named("drop"))),))
 
     def rename(self, columns: Mapping[str, str]) -> T:
         """Rename columns.
@@ -713,11 +534,32 @@ class RowSteps(Generic[T]):
         >>> print(df.dp(epsilon=0.5).rename({"age": "years"}).count("years").query)
         rename({'age': 'years'}).count('years')
         """
-        return self._then(rename(columns, self._empty()))
+        empty, new = self._named("rename"), columns
+        if not isinstance(new, Mapping):
+            if not callable(new):
+                raise ArgumentTypeError("rename: columns has to be {'old': 'new'} or a function of the name")
+            try:
+                new = {name: new(name) for name in empty.columns}
+            except Exception as error:  # noqa: BLE001 - the function is the caller's own and sees names only
+                raise ArgumentTypeError(f"rename: the function of the name raised {type(error).__name__}") from None
+        new = {name: _new_name("rename", new[name]) for name in new}
+        step = Rename(tuple((name, new[name]) for name in _columns("rename", new, empty)))
+        _with_unique_names("rename", step.apply(empty))
+        return self._then((step,))
 
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes of the columns, without a row."""
         raise NotImplementedError
+
+    def _named(self, argument: str) -> pd.DataFrame:
+        """The same, if each of them has one name."""
+        return _with_unique_names(argument, self._empty())
+
+    def _kept(self, argument: str, condition: Any, empty: pd.DataFrame) -> T:
+        """The rows for which a condition holds."""
+        step = Filter(parse_expression(condition, empty.columns, argument=argument))
+        _dry_run(argument, step, empty)
+        return self._then((step,))
 
     def _then(self, more: tuple[Step, ...]) -> T:
         """The same rows after more steps."""

@@ -16,10 +16,11 @@ import pytest
 from support import method_arguments
 from support.hostile_rows import BASES, CELLS, DAY, DTYPES, HUGE, column, columns, each, facts, objects, told
 
-from pandas_dp.steps import categories, steps
+from pandas_dp.steps import categories
 from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.expression import OPERATIONS, Column, Constant, Expression, Operation
 from pandas_dp.steps.functions import METHODS
+from tests.support import steps
 
 KINDS: list[Any] = [1, "a", DAY, DAY.tz_localize("UTC"), pd.Timedelta(1, "D")]  # a constant of each kind
 CONSTANTS: list[Any] = [*KINDS, 0.5, 0.1, True, HUGE + 1]

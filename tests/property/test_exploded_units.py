@@ -29,8 +29,8 @@ from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.facts.schema import Schema
 from pandas_dp.steps.changes import Explode, Step
-from pandas_dp.steps.steps import explode
 from pandas_dp.tables import protected
+from tests.support.steps import explode
 
 TAGS = Keys("tags", ("a", "b"), other=True, null=True)
 LATTICE = Lattice.between(Fraction(-3), Fraction(5), 4)

@@ -21,11 +21,12 @@ from support.hostile import Column, columns, labels
 
 from pandas_dp.engines.pandas import _rebuilt
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import expression, steps
+from pandas_dp.steps import expression
 from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.expression import Column as Named
 from pandas_dp.steps.expression import Constant, Expression, Operation
 from pandas_dp.steps.functions import ACCESSORS, METHODS, call
+from tests.support import steps
 
 X = Named("x")
 CONSTANTS: list[Any] = [

@@ -33,7 +33,6 @@ from support.hostile_rows import DTYPES
 
 import pandas_dp.dask
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import steps
 from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.changes import applied
 from pandas_dp.steps.expression import OPERATIONS, ROWWISE, Column, Constant, Expression, Operation
@@ -41,6 +40,7 @@ from pandas_dp.steps.functions import METHODS
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.steps.trace import TracedColumn
 from pandas_dp.steps.values import Kind, Values, booleans, nulls_of, numbers, write
+from tests.support import steps
 
 BIG, TEN = 2**53 + 1, 10**18 + 3
 WHOLE = [0, 1, -1, 2, 3, -7, 15, 25, TEN, BIG, -BIG, 2**62, -(2**63), 2**63 - 1, 2**63, 2**64 - 1]

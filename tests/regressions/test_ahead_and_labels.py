@@ -20,9 +20,9 @@ from support.frames import fresh, protected, refused
 import pandas_dp
 import pandas_dp.dask
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import steps
 from pandas_dp.tables.dask_chunks import Partitions
 from pandas_dp.tables.protected import kinds_of
+from tests.support import steps
 
 SURE = 10**5
 

@@ -10,9 +10,9 @@ from support.cells import column, objects
 import pandas_dp  # noqa: F401
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.steps import steps
 from pandas_dp.steps.choices import known_values
 from pandas_dp.steps.expression import Column, Constant, IsIn, Map, Method, Operation
+from tests.support import steps
 
 X = (Column("x"),)
 

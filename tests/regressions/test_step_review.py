@@ -15,9 +15,9 @@ from support.cells import arrow, column, objects
 
 import pandas_dp  # noqa: F401
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import steps
 from pandas_dp.steps.expression import Column, Constant, IsIn, Map, Method, Operation
 from pandas_dp.steps.functions import METHODS
+from tests.support import steps
 
 X = (Column("x"),)
 FUNCTIONS = ("exp", "log", "log2", "log10", "log1p", "expm1", "sqrt")

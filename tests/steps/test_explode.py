@@ -16,8 +16,8 @@ from support.cells import arrow, objects
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.steps import steps
 from pandas_dp.steps.changes import Explode, check_units
+from tests.support import steps
 
 NAN = float("nan")
 KINDS = {"list": list, "tuple": tuple, "array": np.array, "objects": lambda cells: objects(*cells).to_numpy()}

@@ -20,10 +20,10 @@ import pandas_dp
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import PER_SECOND, Kind, kind_of
 from pandas_dp.facts.periods import MOST, NONE, Periods
-from pandas_dp.steps import steps
 from pandas_dp.steps.periods import period
 from pandas_dp.tables import frames
 from pandas_dp.tables.parquet import pushed
+from tests.support import steps
 
 NAIVE = Periods.opened("D", "at", Kind("datetime"))
 BERLIN = Periods.opened("D", "at", Kind("datetime", "UTC"), "Europe/Berlin")

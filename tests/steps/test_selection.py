@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.steps import steps
 from pandas_dp.steps.choices import known_values
 from pandas_dp.steps.expression import Column, Map
 from pandas_dp.steps.parse import parse_expression
 from tests.steps.tables import DATE_STORAGE, NUMBER_STORAGE, TEXT_STORAGE, nullable, plain, stored
+from tests.support import steps
 
 NAN = np.nan
 UNKNOWN = object()  # a truth value that is missing in nullable and Arrow dtypes, and False in NumPy's

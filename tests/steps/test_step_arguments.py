@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import steps
+from tests.support import steps
 
 NAN = np.nan
 TABLE = pd.DataFrame(

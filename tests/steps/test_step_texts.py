@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pandas_dp.steps import steps
 from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Method, Operation
 from pandas_dp.steps.functions import compare, logical, negate
 from pandas_dp.steps.parse import parse_expression
+from tests.support import steps
 
 EMPTY = pd.DataFrame({"age": [1], "pay": [1.0], "hours per week": [1.0], "sex": ["f"], "class": ["x"]})
 EMPTY = EMPTY.assign(when=pd.Timestamp(0)).iloc[:0]

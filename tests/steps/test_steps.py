@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import steps
 from pandas_dp.steps.changes import Assign, Clip, Drop, FillNA, Filter, Rename, Step
 from pandas_dp.steps.expression import Column, Constant
 from tests.steps.tables import conditions, expressions, tables
+from tests.support import steps
 
 NAN = np.nan
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

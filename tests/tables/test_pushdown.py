@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pandas_dp
-from pandas_dp.steps import steps
 from pandas_dp.steps.operations import COMPARISONS
 from pandas_dp.tables import frames, parquet
 from pandas_dp.tables.parquet import pushed
+from tests.support import steps
 
 DAY = dt.datetime(2020, 1, 1)
 FLOATS = [None, np.nan, -0.0, 0.0, 0.1, 1.0, 16777216.0, -np.inf, np.inf, 1e300]
