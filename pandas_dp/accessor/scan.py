@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,13 +16,10 @@ from pandas_dp.facts.argument_help import Guide, example, uncopied
 from pandas_dp.tables import frames
 from pandas_dp.tables.arrow_frames import dictionaries, plain_type, taken
 from pandas_dp.tables.parquet import Files, Scan, pieces_of, with_dictionaries
-from pandas_dp.tables.readers import names_of, note, stamp, stamps_of
+from pandas_dp.tables.readers import HIVE, below, names_of, note, stamp, stamps_of, twice
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
-PARTED = (
-    "pyarrow.dataset.dataset('visits', partitioning=pyarrow.dataset.partitioning("
-    "pyarrow.schema([('year', pyarrow.int32())]), flavor='hive'))"
-)
+PARTED = f"pyarrow.dataset.dataset('visits', partitioning={HIVE})"
 ASK = "ask scan.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); rows are chosen by scan.dp.query('age >= 65')"
 SHOWN = 8  # columns in a repr
 RESERVED = {"__filename", "__fragment_index", "__batch_index", "__last_in_fragment"}
@@ -175,9 +171,9 @@ def _opened(path: Any) -> Files:
     try:
         fragments = _fragments(path) if given else [_fragment(form, here, name) for name in files_of(path)]
         paths = tuple(fragment.path for fragment in fragments)
-        if twice(paths):
-            raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
         stamps = tuple(map(stamp, paths))
+        if twice(stamps):
+            raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
     except OSError:
         raise ArgumentValueError(
             f"path: a file or a directory is gone, or cannot be read; scan again: {LINE}"
@@ -272,40 +268,16 @@ def files_of(path: Any) -> list[str]:
             )
         name = os.path.expanduser(os.fspath(one))
         matching = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
-        found = [file for each in matching for file in ([each] if not os.path.isdir(each) else _below(each))]
+        found = [file for each in matching for file in ([each] if not os.path.isdir(each) else below(each, _unread))]
         if not found:
             raise ArgumentValueError(f"path: there is no file {os.fspath(one)!r} on this machine: {LINE}")
         files += found
     return files
 
 
-def twice(paths: Sequence[str]) -> bool:
-    """Whether a file is among these under two names, as links and ``visits/**`` give them: a row of it would be several.
-
-    Raises
-    ------
-    OSError
-    """
-    return len({(status.st_dev, status.st_ino) for status in map(os.stat, paths)}) < len(paths)
-
-
-def _below(folder: str) -> list[str]:
-    """Files of a directory and those below it, without hidden ones and the notes of programs.
-
-    Raises
-    ------
-    OSError
-        One of them cannot be read: its rows would be left out without a word.
-    """
-
-    def unread(error: OSError) -> None:
-        raise error
-
-    files = []
-    for place, folders, names in os.walk(folder, onerror=unread, followlinks=True):
-        folders[:] = sorted(name for name in folders if name[0] not in "._")
-        files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
-    return files
+def _unread(error: OSError) -> None:
+    """Of directories that cannot be read no part is left out."""
+    raise error
 
 
 def _fragments(whole: Any) -> list[Any]:

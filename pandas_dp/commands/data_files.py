@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.accessor.scan import LINE, files_of, scan_parquet, twice
+from pandas_dp.accessor.scan import LINE, files_of, scan_parquet
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError, meant_file
 from pandas_dp.facts.as_text import LATER, letter_by_letter
 from pandas_dp.facts.kinds import kind_of, kind_or_none
@@ -32,6 +32,7 @@ from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.tables.arrow_frames import as_declared, feather_table, taken
 from pandas_dp.tables.conforming import fitted
 from pandas_dp.tables.frames import scan_of
+from pandas_dp.tables.readers import stamp, twice
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def _found(path: str) -> tuple[str, list[str]]:
     """The format of the files that a path stands for, and which they are."""
     try:
         files = files_of(path)
-        again = twice(files)
+        again = twice([*map(stamp, files)])
     except (ArgumentTypeError, ArgumentValueError):
         raise DataFileError(f"there is no data file {path}{meant_file(path)}") from None
     except OSError:

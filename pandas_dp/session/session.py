@@ -43,10 +43,10 @@ from pandas_dp.release.base import Release
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
-from pandas_dp.session import alone, gathering, periods, refining
+from pandas_dp.session import alone, periods, refining
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
-from pandas_dp.tables.protected import DERIVED, Table
+from pandas_dp.tables.protected import DERIVED, Table, caution_of
 
 if TYPE_CHECKING:
     from pandas_dp.release.reconcile import Reconciled
@@ -308,7 +308,7 @@ class Session:
 
             waits = self._goes_on and not (request.key is None or request.fresh or request.base)
             request = replace(request, told=told, waits=waits)
-        gathering.caution_of(request, table, columns)
+        caution_of(request, table, columns)
         with progress.shown(f"answers {query}"), periods.advised(table):
             given = gate.release(request)
         if self._closed:  # by another thread meanwhile, which may have given the table another budget

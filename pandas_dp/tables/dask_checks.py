@@ -157,38 +157,26 @@ def check_reader(frame: dd.DataFrame) -> None:
 
 
 def _check(reader: Callable[..., pd.DataFrame], head: pd.DataFrame, given: dict[str, Any]) -> None:
-    named = f"dd.{reader.__name__}"  # below from None: whoever asks whether there are columns is refused before
-    for name in FORMATS:
-        if given.get(name):
-            raise ArgumentValueError(BY_STEPS.format(name=name, reader=named)) from None
+    named = f"dd.{reader.__name__}"
+    odd = [BY_STEPS.format(name=name, reader=named) for name in FORMATS if given.get(name)]
     for name, fine in (("encoding_errors", DECODED), ("on_bad_lines", (None, "skip"))):
         if given.get(name) not in fine and not callable(given[name]):
-            raise ArgumentValueError(
-                ODD_LINES.format(name=name, value=given[name], fine=fine[1], reader=named)
-            ) from None
-    if not letter_by_letter(str(given.get("encoding") or "utf-8")):
-        raise ArgumentValueError(
-            FROM_ROWS.format(what="how the letters after an odd one are read", line="encoding='utf-8'", reader=named)
-            + ", or another encoding with one byte for each letter"
-        ) from None
-    columns = given.get("colspecs", "infer") == "infer" and given.get("widths") is None
-    if reader is pd.read_fwf and columns:
-        raise ArgumentValueError(
-            FROM_ROWS.format(what="where columns begin", line="widths=[...]", reader=named)
-        ) from None
-    if any(name in given and given[name] is None for name in ("sep", "delimiter")):
-        raise ArgumentValueError(
-            FROM_ROWS.format(what="what stands between cells", line="sep=','", reader=named)
-        ) from None
-    if given.get("header", 0) is None and given.get("names") is None:
-        raise ArgumentValueError(
-            FROM_ROWS.format(what="how many columns there are", line="names=[...]", reader=named)
-        ) from None
-    if not isinstance(head.index, pd.RangeIndex):
-        line = "names=[...], with one for each cell of a line,"
-        raise ArgumentValueError(
-            FROM_ROWS.format(what="that cells are labels of rows", line=line, reader=named)
-        ) from None
+            odd.append(ODD_LINES.format(name=name, value=given[name], fine=fine[1], reader=named))
+    labels, encoding = not isinstance(head.index, pd.RangeIndex), str(given.get("encoding") or "utf-8")
+    fixed = reader is pd.read_fwf and given.get("colspecs", "infer") == "infer" and given.get("widths") is None
+    guessed = any(name in given and given[name] is None for name in ("sep", "delimiter"))
+    headless = given.get("header", 0) is None and given.get("names") is None
+    letters = f"{named}, or another encoding with one byte for each letter"
+    from_rows = (
+        (not letter_by_letter(encoding), "how the letters after an odd one are read", "encoding='utf-8'", letters),
+        (fixed, "where columns begin", "widths=[...]", named),
+        (guessed, "what stands between cells", "sep=','", named),
+        (headless, "how many columns there are", "names=[...]", named),
+        (labels, "that cells are labels of rows", "names=[...], with one for each cell of a line,", named),
+    )
+    odd += [FROM_ROWS.format(what=what, line=line, reader=where) for so, what, line, where in from_rows if so]
+    if odd:
+        raise ArgumentValueError(odd[0]) from None  # whoever asks whether there are columns is refused before
 
 
 def cell_by_cell(function: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ from pandas_dp.steps.changes import Step, applied
 from pandas_dp.tables.condensing import Condensing, Rows, places
 from pandas_dp.tables.conforming import conformed, declared, fitted, objects
 from pandas_dp.tables.dask_checks import check_reader, optimized, unchecked
+from pandas_dp.tables.parquet import Source
 
 TOGETHER = 8  # summaries that are added in one task
 PLACE = "_place"
@@ -46,8 +47,8 @@ UNCOUNTED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Partitions:
-    """Rows of a Dask DataFrame, after steps.
+class Partitions(Source):
+    """Rows of a Dask DataFrame, after steps. What Dask calls an expression has no part in it: it may follow from the cells.
 
     Attributes
     ----------
@@ -93,22 +94,6 @@ class Partitions:
         with contextlib.suppress(QueryFailedError):
             return guarded(count, QueryFailedError)  # Dask itself reads cells where it has to find divisions first
         raise ArgumentValueError(UNCOUNTED)
-
-    def after(self, steps: tuple[Step, ...]) -> Partitions:
-        """The same rows after more steps."""
-        return replace(self, steps=self.steps + steps)
-
-    def check(self) -> None:
-        """An expression stays what it is."""
-
-    @property
-    def token(self) -> None:
-        """None: what Dask calls an expression may follow from the cells."""
-
-    @property
-    def names(self) -> frozenset[Any]:
-        """None: of tables in memory, too, the object decides."""
-        return frozenset()
 
     def lazily(self) -> dd.DataFrame:
         """A Dask DataFrame of the rows after the steps."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
 from pandas_dp.facts.kinds import Kind, kind_of
 from pandas_dp.facts.periods import Periods
 from pandas_dp.facts.public_only import ATTRIBUTE
@@ -185,10 +185,8 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
         close = did_you_mean(unit.column, frame.columns)
         raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
     if unit.column is not None:
-        try:
+        with told(f"unit={unit.column!r}: "):
             kind_of(frame[unit.column].dtype)  # or every answer would fail after it is paid
-        except ArgumentTypeError as error:
-            raise ArgumentTypeError(f"unit={unit.column!r}: {error}") from None
     if unit.periods is not None:
         periods = Periods.from_text(unit.periods)
         periods.check(kind_of_time(frame, periods.time))
@@ -198,10 +196,8 @@ def kind_of_time(frame: pd.DataFrame, name: Any) -> Kind | None:
     """The kind of the column that says when a row happened; None where there is no such column."""
     if not isinstance(name, str) or name not in frame.columns:
         return None
-    try:
+    with told(f"time={name!r}: "):
         return kind_of(frame[name].dtype)
-    except ArgumentTypeError as error:
-        raise ArgumentTypeError(f"time={name!r}: {error}") from None
 
 
 def check_names(names: pd.Index[Any]) -> None:

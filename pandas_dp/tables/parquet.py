@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -44,21 +44,19 @@ CHANGED = (
 )
 
 
-class Source(Protocol):
-    """Rows that are elsewhere, after steps."""
+class Source:
+    """Rows that are elsewhere, after steps; a frozen record of where."""
 
-    refusal: ClassVar[str | None]  # what is said where no session protects them; None: the implicit one may
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """What was done to them."""
+    refusal: ClassVar[str | None] = None  # what is said where no session protects them; None: the implicit one may
+    steps: tuple[Step, ...]  # what was done to them
 
     @property
     def rows(self) -> int | None:
         """Their number before any step, where it is known without reading them."""
 
-    def after(self, steps: tuple[Step, ...]) -> Source:
+    def after(self, steps: tuple[Step, ...]) -> Self:
         """The same rows after more steps."""
+        return replace(self, steps=self.steps + steps)  # type: ignore[type-var]
 
     @property
     def token(self) -> str | None:
@@ -67,12 +65,14 @@ class Source(Protocol):
     @property
     def names(self) -> frozenset[Any]:
         """What tells the files from others, so that they do not take a second budget; empty where rows are no files."""
+        return frozenset()
 
     def check(self) -> None:
         """Raise `UnverifiedFrameError` if they were written since."""
 
     def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
         """What statistics see of some columns; rows are read as they look."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +172,11 @@ class Files:
 
 
 @dataclass(frozen=True, eq=False)
-class Scan:
+class Scan(Source):
     """The rows of some files, after steps."""
 
     files: Files
     steps: tuple[Step, ...] = ()
-    refusal: ClassVar[str | None] = None
 
     @property
     def rows(self) -> int:
@@ -203,10 +202,6 @@ class Scan:
         view = ScannedView(lambda: self.read(columns), nulls, self.passes(columns))
         view.condense = lambda statistic: Condensing(statistic, nulls).one_by_one(self.read(columns))
         return view
-
-    def after(self, steps: tuple[Step, ...]) -> Scan:
-        """The same rows after more steps."""
-        return replace(self, steps=self.steps + steps)
 
     def read(self, columns: Iterable[str]) -> Iterator[pd.DataFrame]:
         """Read what the steps need to make some columns of them, batch by batch.

@@ -16,12 +16,15 @@ import pandas as pd
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.core import gate
+from pandas_dp.core.measurement import AddsUp, ByClass, Measurement
 from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockTotals
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_of, kind_or_none, without_rows
 from pandas_dp.facts.periods import EXAMPLES, Periods
 from pandas_dp.facts.schema import Schema
+from pandas_dp.facts.written import caution
 from pandas_dp.steps.changes import applied, check_units
 from pandas_dp.steps.periods import InPeriods
 from pandas_dp.tables.parquet import Source
@@ -29,6 +32,12 @@ from pandas_dp.tables.parquet import Source
 if TYPE_CHECKING:
     from pandas_dp.session.session import Session
 
+A_ROW = 50  # bytes of each column, with the copies that are made while a question is worked out; text takes its letters beside
+GATHERS = (
+    "this question needs the rows all at once: unless its answer is stored, {whence} to this process, where a row takes about "
+    "{size} bytes, and more with long text. Whether that fits depends on the number of rows; questions that are worked out "
+    "part by part, such as counts, sums, means and quantiles, always fit."
+)
 DERIVED = " step"  # ends the mark of a frame that steps made
 
 
@@ -296,3 +305,25 @@ def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
             exact = kind_of(frame[column].dtype).number(rule, "nulls")
             constants[column] = int(exact) if exact.denominator == 1 else float(exact)
     return constants
+
+
+def caution_of(request: gate.Request, table: Table, columns: tuple[str, ...]) -> None:
+    """Warn where a question on files or partitions will hold all of their rows; what is said follows from public facts."""
+    look = None if table.scan is None else next(request.recipe(), None)
+    if not isinstance(look, Measurement) or by_parts(look.statistic, request.unit):
+        return
+    read = dict.fromkeys([*columns, request.unit.column] if request.unit.column is not None else columns)
+    names = ", ".join(map(repr, read))
+    columns_come = f"the column{'s' * (len(read) > 1)} {names} of all rows come{'s' * (len(read) == 1)}"
+    whence = columns_come if read else "they all come"
+    caution(GATHERS.format(whence=whence, size=A_ROW * max(len(read), 1)))
+
+
+def by_parts(statistic: Any, unit: PrivacyUnit) -> bool:
+    """Whether a statistic, or the one that it is made of, is worked out part by part; see `computed`."""
+    made_of = [statistic, *(vars(statistic).values() if hasattr(statistic, "__dict__") else ())]
+    made_of = [BlockTotals(one) if isinstance(one, BlockMeans) else one for one in made_of]
+    return any(
+        (isinstance(one, AddsUp) and one.adds_up(unit)) or (isinstance(one, ByClass) and unit.column is None)
+        for one in made_of
+    )

@@ -13,7 +13,7 @@ import time
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -42,10 +42,7 @@ NOT_TAKEN = {  # with what to do instead
     "use_pandas_metadata": "",
     "filters": "; keep rows by a step, df.dp.query('age > 30')",  # which Arrow can do, or cannot, for what a cell is
 }
-PARTED = (
-    "pandas_dp.read_parquet('visits', partitioning=pyarrow.dataset.partitioning("
-    "pyarrow.schema([('year', pyarrow.int32())]), flavor='hive'))"
-)
+HIVE = "pyarrow.dataset.partitioning(pyarrow.schema([('year', pyarrow.int32())]), flavor='hive')"
 LOCAL = ("file", "local")  # schemes of URLs of files on this machine
 BY_VALUE = (type(None), bool, int, float, str, bytes)
 
@@ -100,6 +97,11 @@ def stamp(path: str) -> Stamp:
     """Which file this is, and when its content and its entry in the folder were changed last; never how large it is."""
     status = os.stat(path)
     return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+
+
+def twice(stamps: Sequence[Stamp]) -> bool:
+    """Whether a file is among these under two names, as links and ``visits/**`` give them: a row of it would be several."""
+    return len({which[:2] for which in stamps}) < len(stamps)
 
 
 def names_of(paths: Iterable[str], stamps: Iterable[Stamp]) -> frozenset[Any]:
@@ -173,7 +175,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
         _check_arrow(path, options, line)
     files = [] if any(options.get(name) is not None for name in ("filesystem", "storage_options")) else _files(path)
     started, before = time.time_ns(), stamps_of(files)
-    if len({which[:2] for which in before}) < len(before):
+    if twice(before):
         raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {line}")
     # what Arrow and pandas say may quote a cell, or tell where it is; of public rows it may
     odd: tuple[type[Exception], ...] = (OSError, pd.errors.EmptyDataError) if public else (Exception,)
@@ -242,7 +244,7 @@ def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
         columns = [] if given.get("filesystem") is not None else _folders(source)
         given["partitioning"] = ds.partitioning(pa.schema([(name, pa.string()) for name in columns]), flavor="hive")
     if not isinstance(given["partitioning"], ds.Partitioning | None):
-        raise ArgumentValueError(f"partitioning: name the types: {PARTED}")
+        raise ArgumentValueError(f"partitioning: name the types: pandas_dp.read_parquet('visits', partitioning={HIVE})")
     whose = ("filesystem", "partitioning", "decryption_properties")
     whole = ParquetDataset(source, **{name: given[name] for name in whose if name in given})
     if not whole.fragments:
@@ -317,14 +319,14 @@ def _files(path: Any) -> list[str]:
     for name in _local(path if isinstance(path, list | tuple) else [path]):
         if not isinstance(name, str) or not os.path.exists(name):
             return []
-        found += _below(name) if os.path.isdir(name) else [name]
+        found += below(name) if os.path.isdir(name) else [name]
     return found
 
 
-def _below(folder: str) -> list[str]:
+def below(folder: str, failed: Callable[[OSError], None] | None = None) -> list[str]:
     """Files of a directory and those below it that Arrow reads: no hidden ones, and no notes of programs."""
     files = []
-    for place, folders, names in os.walk(folder, followlinks=True):
+    for place, folders, names in os.walk(folder, onerror=failed, followlinks=True):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
     return files

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
 from pandas_dp.facts.checks import check_facts
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema, has_dtype, made_of
@@ -85,7 +85,7 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
                 f"schema names {column!r}, which is not a column of this table{close}; leave it out"
             )
         facts, dtype = Schema.of(schema)[column], frame[column].dtype
-        try:
+        with told(f"schema of {column!r}: "):
             kind = kind_of(dtype)
             if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
                 raise ArgumentTypeError(
@@ -93,5 +93,3 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
                     f"{made_of(facts.dtype)!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
                 )
             check_facts(facts, kind, column)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            raise type(error)(f"schema of {column!r}: {error}") from None
