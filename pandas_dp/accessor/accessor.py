@@ -352,10 +352,11 @@ class Accessor(RowSteps[pd.DataFrame]):
         'epsilon=3'
         """
         _questions()  # completion of `df.dp.preview(...)` has to find them
+        content = opening.Content(schema, table, version, rows)
         if session is not None:
             if any(term is not None for term in (epsilon, unit, rho, period, time, zone, lifetime)):
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
-            return opening.join(self._frame, session, schema, table, version, rows, reason)
+            return opening.join(self._frame, session, content, reason)
         opening.check_unit(self._frame, unit)
         terms, planned = getattr(plan, "terms", None), getattr(plan, "_unit", None)
         if terms is not None and epsilon is None and rho is None:
@@ -393,17 +394,7 @@ class Accessor(RowSteps[pd.DataFrame]):
                 first = "protect the frame first, then pandas_dp.plan(queries, frame=df)"
                 raise ArgumentValueError(f"this plan was made for {made}: {first}")
             opened = opening.protect(
-                self._frame,
-                total,
-                bounds,
-                schema=schema,
-                ledger=ledger,
-                name=name,
-                table=table,
-                version=version,
-                rows=rows,
-                reason=reason,
-                witness=witness,
+                self._frame, total, bounds, content, ledger=ledger, name=name, reason=reason, witness=witness
             )
             if private and found is None:
                 private_bound.find(opened, rho, self, bounded)

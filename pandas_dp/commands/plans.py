@@ -168,10 +168,8 @@ class BudgetTerms:
         ArgumentTypeError, ArgumentValueError, LedgerError
         """
         new = self.open(open_ledger(ledger))
-        where: dict[str, Any] = {"ledger": ledger, "name": self.name, "table": table, "version": version}
-        return opening.protect(
-            frame, self.budget, self.unit, schema=schema, reason=self.reason if new else None, **where
-        )
+        content, reason = opening.Content(schema, table, version), self.reason if new else None
+        return opening.protect(frame, self.budget, self.unit, content, ledger=ledger, name=self.name, reason=reason)
 
 
 def check_period(terms: BudgetTerms, period: Sequence[str], line: str) -> None:

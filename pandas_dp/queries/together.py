@@ -30,10 +30,6 @@ from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.queries.pricing import Choice, Put, up
 from pandas_dp.release.count_tables import MOST_COLUMNS, factors_of, incomplete, parts_of, promised_of, question_of
 
-TRIALS = (
-    False,
-    True,
-)  # how exactly the quantile is found that goes with prices, before prices are found that go with it
 MENDED = 12  # rounds in which all prices are raised until the exact law of each error is within what is wanted
 BEYOND = 1.0005  # more than the missing share: prices are rounded
 LEAST_SHARE = 1e-3  # of the largest price: what others tell enough of needs none at all
@@ -122,7 +118,7 @@ class Together:
         errors = np.array([float(one.within) for one in offers if isinstance(one, Accuracy)])
         chosen, amounts = list(alone), np.zeros(len(free))
         start = 2 * np.array([_precision(self._noise(self.puts[place], alone[place])) for place in free])
-        for exactly in TRIALS:
+        for exactly in (False, True):  # the quantile that goes with prices, before prices are found that go with it
             most = (errors / self._deviations(chosen, exactly)[free]) ** 2
             start = np.maximum(start, 2 / most)
             found = self._least(design, most, start, free, gaussian)

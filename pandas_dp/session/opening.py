@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import count
@@ -93,20 +92,17 @@ def protect(
     frame: pd.DataFrame,
     budget: Budget,
     unit: PrivacyUnit,
+    said: Content,
     *,
-    schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
     ledger: str | os.PathLike[str] | None = None,
     name: str = "data",
-    table: str | None = None,
-    version: str | None = None,
-    rows: Any = None,
     reason: Any = None,
     witness: ledger_files.Witness | None = None,
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
         raise ArgumentTypeError("name must be a text without '::', which marks parts of a budget: name='visits'")
-    content = _content(frame, unit, budget, schema, table, version, rows)
+    content = said.checked(frame, unit, budget)
     with alone.lock, alone.opening():
         if reason is None:
             second_budgets.check_new_file(ledger, name)
@@ -143,25 +139,22 @@ def protect(
 
 
 class Content(NamedTuple):
-    """What is said of a table, public and checked: facts, name, version and the number of its rows."""
+    """What is said of a table, public: facts, name, version and the number of its rows."""
 
-    schema: Schema | None
-    table: str | None
-    version: str | None
-    rows: bool | int | None
+    schema: Any = None
+    table: Any = None
+    version: Any = None
+    rows: Any = None
 
-
-def _content(
-    frame: pd.DataFrame, unit: PrivacyUnit, budget: Budget, schema: Any, table: Any, version: Any, rows: Any
-) -> Content:
-    """Check a frame and what is said of it, against what a budget protects and counts."""
-    facts = None if schema is None else Schema.of(schema)
-    check_frame(frame, unit)
-    table_checks.check_schema(facts, frame)
-    table_checks.check_typed(table, version)
-    public = _public_rows(frame, rows, unit, table, version)
-    registry.check_counted(unit, budget.accountant)
-    return Content(facts, table, version, public)
+    def checked(self, frame: pd.DataFrame, unit: PrivacyUnit, budget: Budget) -> Content:
+        """The same where a frame and what is said of it fit what a budget protects and counts; the facts as a `Schema`."""
+        facts = None if self.schema is None else Schema.of(self.schema)
+        check_frame(frame, unit)
+        table_checks.check_schema(facts, frame)
+        table_checks.check_typed(self.table, self.version)
+        public = _public_rows(frame, self.rows, unit, self.table, self.version)
+        registry.check_counted(unit, budget.accountant)
+        return self._replace(schema=facts, rows=public)
 
 
 def _taken_on(frame: pd.DataFrame, session: Session, lineage: str, reason: str | None, content: Content) -> bool:
@@ -251,15 +244,7 @@ def _public_rows(
     return rows if isinstance(rows, bool) else positive_int(rows, "rows")
 
 
-def join(
-    frame: pd.DataFrame,
-    session: Session,
-    schema: Schema | Mapping[str, Mapping[str, Any]] | None,
-    table: str | None,
-    version: str | None,
-    rows: Any = None,
-    reason: Any = None,
-) -> Session:
+def join(frame: pd.DataFrame, session: Session, said: Content, reason: Any = None) -> Session:
     """Answer for one more table about the same units on an open session."""
     if not isinstance(session, Session):
         raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
@@ -267,9 +252,9 @@ def join(
     frames.check_no_part(session)
     if session._implicit:  # which ends as soon as a table is put on a budget
         raise session._unnamed()
-    if version is not None and table is None:
+    if said.version is not None and said.table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
-    content = _content(frame, session.unit, session.budget, schema, table, version, rows)
+    content = said.checked(frame, session.unit, session.budget)
     with alone.lock, alone.opening():
         lineage = _lineage(frame, session, reason, "df2.dp.protect(session=session, reason='...')")
         _taken_on(frame, session, lineage, reason, content)

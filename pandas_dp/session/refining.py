@@ -68,12 +68,7 @@ class Other(NamedTuple):
         return noise_of(self.look)
 
 
-class Made(NamedTuple):
-    """A request, what it asks, and the key that this has by itself."""
-
-    request: gate.Request
-    query: AskedQuery
-    terms: str | None
+Made = tuple[gate.Request, AskedQuery, str | None]  # what is asked, and the key that this has by itself
 
 
 def remember(
@@ -175,7 +170,7 @@ def _refined(entry: int, key: str, base: Drawn, table: Table, offer: Price | Acc
         base=base.request,
         drawn=entry,
     )
-    return Made(request, query, asked.key)
+    return request, query, asked.key
 
 
 def _summed(drawn: Drawn) -> Measurement | None:
@@ -261,7 +256,7 @@ def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, wh
         notes=(*base.query.notes, f"{ANEW} {why}"),
     )
     request = table.request(query, base.columns, fresh=False)
-    return Made(replace(request, key=key, recipe=steps), query, request.key)
+    return replace(request, key=key, recipe=steps), query, request.key
 
 
 def _others(of: int, base: Drawn, table: Table) -> list[Other]:

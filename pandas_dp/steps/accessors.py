@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.choices import NOT_GIVEN
 from pandas_dp.steps.date_texts import DAYS, MONTHS, WRITTEN, pattern, pieces
 from pandas_dp.steps.dates import FLAGS, PARTS, SPANS
 from pandas_dp.steps.expression import Constant, Expression, Map, Method, Operation, Option, lift
 from pandas_dp.steps.parts import check_pattern
 from pandas_dp.steps.values import LONGEST, plain
 
-NOT_GIVEN: Any = pd.api.extensions.no_default
 _SPECIAL = frozenset("\\.^$*+?{}[]|()")
 _PLAIN_TEXT = "this looks for plain text, as in .str.contains('ICU')"
 Check = Callable[[str, Any], Option]
@@ -96,12 +96,10 @@ def _plain(name: str, value: Any) -> str:
     return text(name, value)
 
 
-def _slice(operand: Expression, start: Any = None, stop: Any = None, step: Any = None) -> Expression:
-    given = {"start": start, "stop": stop, "step": step}
-    options = {key: None if bound is None else whole("str.slice", bound) for key, bound in given.items()}
-    if step == 0:
+def _step(name: str, value: Any) -> int:
+    if value == 0:
         raise ArgumentValueError("str.slice: step cannot be 0")
-    return method("str.slice", operand, **options)
+    return whole(name, value)
 
 
 def _contains(
@@ -153,10 +151,6 @@ def _split(name: str, operand: Expression, pat: Any = None, *, n: Any = -1, rege
             f"as in .{name}('. ', regex=False).str[0]"
         )
     return method(name, operand, pat=pat, n=whole(name, n))
-
-
-def _get(operand: Expression, i: Any) -> Expression:
-    return method("str.get", operand, i=whole("str.get", i))
 
 
 def _replace(
@@ -235,12 +229,12 @@ TEXT_METHODS: dict[str, Callable[..., Expression]] = {
     "str.count": taking("str.count", pat=_plain),
     "str.contains": _contains,
     "str.extract": _extract,
-    "str.slice": _slice,
+    "str.slice": taking("str.slice", start=optional(whole), stop=optional(whole), step=optional(_step)),
     "str.slice_replace": taking("str.slice_replace", start=optional(whole), stop=optional(whole), repl=(text, "")),
     "str.replace": _replace,
     "str.pad": _pad,
     "str.cat": _cat,
-    "str.get": _get,
+    "str.get": taking("str.get", i=whole),
     "str.to_datetime": taking("str.to_datetime", format=(_format, "ISO8601")),
     "list.len": taking("str.len"),
     "struct.field": taking("struct.field", name_or_index=text),

@@ -233,13 +233,8 @@ def known_values(expression: Expression) -> Known:
             return _union(known_values(Constant(label)) for label in dict(options)["labels"])  # type: ignore[union-attr]
         case Operation(op=op) if op in _CALENDAR:
             return tuple(_CALENDAR[op])
-        case Operation(op="fillna", operands=operands):
-            return _union(map(known_values, operands), all(map(_whole, operands)))
-        case Operation(op="where", operands=(first, _, *other)):
-            return _union(map(known_values, (first, *other)), _whole(expression))
-        case Operation(op="case_when", operands=(first, *cases)):
-            return _union(map(known_values, _outcomes(first, cases)), _whole(expression))
-    return None
+    parts = _chosen(expression)
+    return _union(map(known_values, parts), _whole(expression)) if parts else None
 
 
 def _whole(expression: Expression) -> bool:
@@ -247,13 +242,22 @@ def _whole(expression: Expression) -> bool:
     match expression:
         case Constant(value=value):
             return isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < 2**63)
+        case Operation(op="where", operands=(_, _)):  # missing elsewhere
+            return False
+    parts = _chosen(expression)
+    return bool(parts) and all(map(_whole, parts))
+
+
+def _chosen(expression: Expression) -> list[Expression]:
+    """What a choice chooses from; nothing of other expressions."""
+    match expression:
         case Operation(op="fillna", operands=operands):
-            return all(map(_whole, operands))
-        case Operation(op="where", operands=(first, _, other)):
-            return _whole(first) and _whole(other)
+            return [*operands]
+        case Operation(op="where", operands=(first, _, *other)):
+            return [first, *other]
         case Operation(op="case_when", operands=(first, *cases)):
-            return all(map(_whole, _outcomes(first, cases)))
-    return False
+            return _outcomes(first, cases)
+    return []
 
 
 def _outcomes(first: Expression, cases: list[Expression]) -> list[Expression]:

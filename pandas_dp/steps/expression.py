@@ -292,7 +292,7 @@ class Map(Expression):
 OPERATIONS: dict[str, Callable[..., Values]] = {
     **{op: functools.partial(operations.arithmetic, op) for op in operations.OPERATORS},
     **{name: functools.partial(operations.function, name) for name in operations.FUNCTIONS},
-    **{op: functools.partial(operations.compare, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
+    **{op: functools.partial(operations.compare, op) for op in operations.COMPARED},
     "and": functools.partial(operations.logical, False),
     "or": functools.partial(operations.logical, True),
     "not": operations.negated,

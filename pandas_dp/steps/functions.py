@@ -13,6 +13,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.accessors import PROPERTIES, TEXT_METHODS, TIME_METHODS, of_one
 from pandas_dp.steps.choices import CHOICES
 from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, lift, shorten
+from pandas_dp.steps.operations import COMPARED
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN, said
 
 _DTYPES: dict[str, tuple[Any, ...]] = {  # what pandas calls each, and Python
@@ -101,10 +102,9 @@ def _combine_first(operand: Expression, other: Any) -> Expression:
     return _fillna(operand, other)
 
 
-_ARITHMETIC = {"add": "+", "sub": "-", "subtract": "-", "mul": "*", "multiply": "*", "div": "/", "divide": "/"}
-_ARITHMETIC |= {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
-_SHORT = "add sub mul div truediv floordiv mod pow"  # of which there is a name for the operands the other way round
-_COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+ARITHMETIC = {"add": "+", "sub": "-", "subtract": "-", "mul": "*", "multiply": "*", "div": "/", "divide": "/"}
+ARITHMETIC |= {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
+SHORT = "add sub mul div truediv floordiv mod pow"  # of which there is a name for the operands the other way round
 
 
 def _named(op: str, operand: Expression, other: Any) -> Expression:
@@ -150,9 +150,9 @@ METHODS: dict[str, Callable[..., Expression]] = {
     "fillna": _fillna,
     "astype": _astype,
     "combine_first": _combine_first,
-    **{name: functools.partial(_named, op) for name, op in _ARITHMETIC.items()},
-    **{f"r{name}": functools.partial(_reflected, _ARITHMETIC[name]) for name in _SHORT.split()},
-    **{name: functools.partial(_compared, op) for name, op in _COMPARED.items()},
+    **{name: functools.partial(_named, op) for name, op in ARITHMETIC.items()},
+    **{f"r{name}": functools.partial(_reflected, ARITHMETIC[name]) for name in SHORT.split()},
+    **{name: functools.partial(_compared, op) for op, (name, _) in COMPARED.items()},
     **CHOICES,
     **TEXT_METHODS,
     **TIME_METHODS,

@@ -36,15 +36,7 @@ from pandas_dp.steps.values import (
     truth,
 )
 
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.true_divide,
-    "//": np.floor_divide,
-    "%": np.remainder,
-    "**": np.power,
-}
+OPERATORS: dict[str, Callable[..., Any]] = {**exact.UFUNCS, "/": np.true_divide, "**": np.power}
 _OF_NUMPY = "negative abs sqrt exp log log2 log10 log1p expm1 floor ceil"
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in _OF_NUMPY.split()}
 
@@ -132,20 +124,19 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
     return beyond.exactly(change, (operand,), (x,), result)
 
 
-COMPARISONS: dict[str, Callable[..., Any]] = {
-    "==": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+# of each comparison its name in Python, and in NumPy and Arrow
+COMPARED = {
+    "==": ("eq", "equal"),
+    "!=": ("ne", "not_equal"),
+    "<": ("lt", "less"),
+    "<=": ("le", "less_equal"),
+    ">": ("gt", "greater"),
+    ">=": ("ge", "greater_equal"),
 }
-_ARROW_OPERATORS: dict[str, Callable[..., Any]] = {
-    "==": pc.equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
+COMPARISONS: dict[str, Callable[..., Any]] = {  # but for !=, which is what == is not
+    op: getattr(operator, name) for op, (name, _) in COMPARED.items() if op != "!="
 }
+_ARROW_OPERATORS: dict[str, Callable[..., Any]] = {op: getattr(pc, name) for op, (_, name) in COMPARED.items()}
 
 
 def compare(op: str, left: Values, right: Values) -> Values:

@@ -17,8 +17,19 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPErro
 from pandas_dp.facts.public_only import check_typed
 from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.expression import Column, Expression, lift, quote
-from pandas_dp.steps.functions import ACCESSORS, METHODS, call, compare, logical, negate, operation, refusal
-from pandas_dp.steps.operations import FUNCTIONS, OPERATORS
+from pandas_dp.steps.functions import (
+    ACCESSORS,
+    ARITHMETIC,
+    METHODS,
+    SHORT,
+    call,
+    compare,
+    logical,
+    negate,
+    operation,
+    refusal,
+)
+from pandas_dp.steps.operations import COMPARED, FUNCTIONS, OPERATORS
 
 _DATA = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray)
 _NOT_A_TRUTH = (
@@ -52,12 +63,7 @@ def _refuse(text: str) -> Callable[..., Any]:
 _UFUNCS: dict[Any, Callable[..., Expression]] = {
     **{ufunc: partial(operation, op) for op, ufunc in (OPERATORS | FUNCTIONS).items()},
     np.float_power: partial(operation, "**"),
-    np.equal: partial(compare, "=="),
-    np.not_equal: partial(compare, "!="),
-    np.less: partial(compare, "<"),
-    np.less_equal: partial(compare, "<="),
-    np.greater: partial(compare, ">"),
-    np.greater_equal: partial(compare, ">="),
+    **{getattr(np, name): partial(compare, op) for op, (_, name) in COMPARED.items()},
     np.logical_and: partial(logical, "and"),
     np.logical_or: partial(logical, "or"),
     np.logical_not: negate,
@@ -98,16 +104,6 @@ class TracedColumn:
             return {name: TracedColumn._open(item) for name, item in value.items()}
         return value
 
-    __add__, __radd__ = _operator(operation, "+"), _operator(operation, "+", reflected=True)
-    __sub__, __rsub__ = _operator(operation, "-"), _operator(operation, "-", reflected=True)
-    __mul__, __rmul__ = _operator(operation, "*"), _operator(operation, "*", reflected=True)
-    __truediv__, __rtruediv__ = _operator(operation, "/"), _operator(operation, "/", reflected=True)
-    __floordiv__, __rfloordiv__ = _operator(operation, "//"), _operator(operation, "//", reflected=True)
-    __mod__, __rmod__ = _operator(operation, "%"), _operator(operation, "%", reflected=True)
-    __pow__, __rpow__ = _operator(operation, "**"), _operator(operation, "**", reflected=True)
-    __eq__, __ne__ = _operator(compare, "=="), _operator(compare, "!=")
-    __lt__, __le__ = _operator(compare, "<"), _operator(compare, "<=")
-    __gt__, __ge__ = _operator(compare, ">"), _operator(compare, ">=")
     __and__, __rand__ = _operator(logical, "and"), _operator(logical, "and", reflected=True)
     __or__, __ror__ = _operator(logical, "or"), _operator(logical, "or", reflected=True)
 
@@ -178,6 +174,13 @@ class TracedColumn:
             return self._build(build, self, *args, *kwargs.values())
 
         return method
+
+
+for _name in SHORT.split():
+    setattr(TracedColumn, f"__{_name}__", _operator(operation, ARITHMETIC[_name]))
+    setattr(TracedColumn, f"__r{_name}__", _operator(operation, ARITHMETIC[_name], reflected=True))
+for _op, (_name, _) in COMPARED.items():
+    setattr(TracedColumn, f"__{_name}__", _operator(compare, _op))
 
 
 class TracedAccessor:
