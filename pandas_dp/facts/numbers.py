@@ -229,16 +229,19 @@ def as_float(x: Fraction) -> float:
     return near if Fraction(repr(near)) >= x else math.nextafter(near, math.inf)
 
 
+def rounded(x: Fraction, digits: int, rounding: str = ROUND_CEILING) -> Fraction:
+    """Round, up where nothing else is said, to so many significant digits."""
+    return Fraction(Context(prec=digits, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)))
+
+
 def three_digits(x: Fraction, rounding: str = ROUND_FLOOR) -> Fraction:
     """Round, down where nothing else is said, to three significant digits, which one would type; 0 for what is negative."""
-    down = Context(prec=3, rounding=rounding)
-    return Fraction(down.divide(Decimal(x.numerator), Decimal(x.denominator))) if x > 0 else Fraction(0)
+    return rounded(x, 3, rounding) if x > 0 else Fraction(0)
 
 
 def of_total(x: Fraction, total: Fraction) -> Fraction:
     """Round what is spent of a total up to three digits, or to so many more that it does not come out above the total."""
-    digits = (Context(prec=prec, rounding=ROUND_CEILING) for prec in range(3, 13))
-    found = (Fraction(context.divide(Decimal(x.numerator), Decimal(x.denominator))) for context in digits)
+    found = (rounded(x, digits) for digits in range(3, 13))
     return three_digits(x, ROUND_CEILING) if x > total else next((up for up in found if up <= total), total)
 
 

@@ -222,12 +222,8 @@ def _amount(chosen: Sequence[Choice]) -> Fraction:
     return sum((one.loss.rho if one.loss.epsilon is None else one.loss.epsilon for one in chosen), Fraction(0))
 
 
-class Planned(NamedTuple):
-    """Prices and the total that pays for them; what every accountant would need; which tables are reconciled."""
-
-    paid: Paid
-    totals: dict[str, Fraction | None]
-    groups: Sequence[Together]
+# prices and the total that pays for them; what every accountant would need; which tables are reconciled
+Planned = tuple[Paid, dict[str, Fraction | None], Sequence[Together]]
 
 
 def for_errors(wanted: Wanted) -> Planned:
@@ -238,7 +234,7 @@ def for_errors(wanted: Wanted) -> Planned:
     ArgumentValueError
     """
     paid, way, totals = wanted.cheapest(wanted.ways())
-    return Planned(paid, totals, way.groups)
+    return paid, totals, way.groups
 
 
 def for_total(wanted: Wanted, total: Fraction) -> Planned:
@@ -251,7 +247,7 @@ def for_total(wanted: Wanted, total: Fraction) -> Planned:
     if len(wanted.terms) == 1 and not wanted.gaussian and all(put.plain for put in wanted.puts):  # exact shares
         summed = sum((put.plain for put in wanted.puts), Fraction(0))
         chosen = [put.at(Price(put.plain * total / summed)) for put in wanted.puts]
-        return Planned(Paid(total, wanted.terms[0], chosen), {wanted.terms[0].accountant: total}, wanted.groups)
+        return Paid(total, wanted.terms[0], chosen), {wanted.terms[0].accountant: total}, wanted.groups
     ways = wanted.ways()
     about = wanted.cheapest(ways)[0].epsilon / total
     best, way, _ = wanted.cheapest(ways, up(min(max(about, Fraction(1, MOST)), Fraction(MOST))))
@@ -263,4 +259,4 @@ def for_total(wanted: Wanted, total: Fraction) -> Planned:
     found = None if factor is None else paid(factor)
     if found is None:
         raise ArgumentValueError(TOO_LITTLE)
-    return Planned(found, {found.terms.accountant: found.epsilon}, way.groups)
+    return found, {found.terms.accountant: found.epsilon}, way.groups

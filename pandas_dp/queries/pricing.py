@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -181,6 +180,6 @@ def over(price: Price, factor: Fraction) -> Price:
     return replace(price, epsilon=up((price.epsilon or Fraction(0)) / factor))
 
 
-def up(x: Fraction, digits: int = DIGITS) -> Fraction:
-    """Round up to so many significant digits."""
-    return Fraction(Context(prec=digits, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator)))
+def up(x: Fraction) -> Fraction:
+    """Round up as prices and totals are."""
+    return numbers.rounded(x, DIGITS)

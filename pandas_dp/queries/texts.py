@@ -19,6 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPErro
 from pandas_dp.facts.call import ITEM, Call
 from pandas_dp.queries import json_values
 from pandas_dp.queries.query import Query
+from pandas_dp.steps.parse import parsed
 
 EXAMPLE = "groupby('ward', keys=['A', 'B']).mean('cost', bounds=(0, 5000))"
 MOST_CHARACTERS = 200_000
@@ -93,12 +94,10 @@ def _tree(text: Any) -> ast.expr:
     if re.match(r"\w+\.dp\b", text):
         raise ArgumentValueError(f"leave out the table and the price; write what follows df.dp(...): {EXAMPLE}")
     start = "q" if text[:1] in ("[", ".") else "q."
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd escape in a text
-            return ast.parse(f"({start}{text}\n)", mode="eval").body  # in parentheses it may run over several lines
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ArgumentValueError(f"this question cannot be read; write it as in {EXAMPLE}") from None
+    tree = parsed(f"({start}{text}\n)", "eval")  # in parentheses it may run over several lines
+    if tree is None:
+        raise ArgumentValueError(f"this question cannot be read; write it as in {EXAMPLE}")
+    return tree.body
 
 
 def _calls(node: ast.expr) -> list[Call]:

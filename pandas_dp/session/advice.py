@@ -79,24 +79,19 @@ def ledgers_beside(frame: pd.DataFrame) -> list[tuple[str, str]]:
     ]
 
 
-def on_record(folder: str, name: str, budget: str | None = None) -> list[str]:
-    """The lines that go on with the budgets of a ledger file, or with one of them; none where it cannot be read."""
+def on_record(folder: str, name: str, budget: str | None = None, first: bool = False) -> list[str]:
+    """The lines that go on with the budgets of a ledger file, or with one of them; none where it cannot be read.
+
+    Where it holds none, as after a ``protect`` that was refused, the line that opens the `first` one, if that is asked for.
+    """
     path = os.path.join(folder, name)
     with suppress(LedgerError, OSError, ValueError):  # a name that no file has
         if os.path.getsize(path):  # of an empty file a ledger would be made
             ledger = open_ledger(path)
+            if first and not ledger.heads():
+                said = "# opens one: the ledger holds none yet"
+                return [f"df.dp.protect(epsilon=3, ledger={os.path.normpath(path)!r})  {said}"]
             return going(ledger, [known for known in ledger.heads() if budget in (None, known)])
-    return []
-
-
-def fresh(folder: str, name: str) -> list[str]:
-    """The line that opens a budget in a ledger file that holds none, as after a ``protect`` that was refused."""
-    path = os.path.join(folder, name)
-    with suppress(LedgerError, OSError):
-        if os.path.getsize(path) and not open_ledger(path).heads():
-            return [
-                f"df.dp.protect(epsilon=3, ledger={os.path.normpath(path)!r})  # opens one: the ledger holds none yet"
-            ]
     return []
 
 
@@ -104,7 +99,7 @@ def first_continue(beside: Sequence[tuple[str, str]]) -> str:
     """What is said where ledger files lie beside a table that no session is open for, with the lines that go on."""
     names = f"ledger{'s' * (len(beside) > 1)} {', '.join(repr(name) for _, name in beside)}"
     whose = "its budget" if len(beside) == 1 else "the budget of this table"
-    lines = [line for file in beside for line in on_record(*file) or fresh(*file)]
+    lines = [line for file in beside for line in on_record(*file, first=True)]
     again = f", and {AGAIN}" if any("  # continues" in line for line in lines) else ""
     return "\n".join([f"this folder holds the {names}, but no session is open: first continue {whose}{again}", *lines])
 

@@ -11,8 +11,7 @@ import os
 import shlex
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from io import FileIO
 from pathlib import Path
 
@@ -77,18 +76,11 @@ def _convert(path: str) -> None:
     form: where this dies halfway the next one begins anew, and nothing is lost.
     """
     log = files.left(f"{path}-wal")
-    with _told():
+    try:
         if log:
             _check_log(path)
         _take_in(path, log)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Say what an error of SQLite means: somebody else has the file, or it is damaged."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # somebody else has the file, or it is damaged
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise LedgerBusyError("another process has the ledger open; nothing was charged. Ask again") from error
         raise LedgerError(records.DAMAGED) from error

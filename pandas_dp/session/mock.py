@@ -183,9 +183,7 @@ def _step(kind: Kind, step: Any, whole: bool) -> Fraction | None:
 
 def _kind(bound: Any) -> Kind:
     """The kind of a column with this bound: the dtype, which would decide it, is not there yet."""
-    if isinstance(bound, str) and not DATE.fullmatch(bound):
-        return Kind("timedelta")
-    if isinstance(bound, dt.timedelta | np.timedelta64):
+    if isinstance(bound, dt.timedelta | np.timedelta64) or (isinstance(bound, str) and not DATE.fullmatch(bound)):
         return Kind("timedelta")
     if isinstance(bound, str | np.datetime64 | dt.date):
         zone = None

@@ -33,6 +33,7 @@ from pandas_dp.steps.expression import Column
 from pandas_dp.steps.functions import compare
 from pandas_dp.steps.periods import InPeriods
 from pandas_dp.tables import frames as tables
+from pandas_dp.tables.protected import Table
 
 MARK = "#"  # in the name of a part of a partition: no allotment can have such a name
 TYPES: dict[str, tuple[type, ...]] = {"key": (str,), "bool": (bool,), "number": (int, float)}
@@ -45,12 +46,12 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
         raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
     total, table = numbers.positive_epsilon(numbers.unquoted(epsilon)), registry.table_of(frame)
     session = table.session
-    periods = table.span(())
+    table.span(())  # refuses first
     check_name(session.name + PART + name, session._ledger.heads())
     where = "".join(f"{step}." for step in table.steps if isinstance(step, InPeriods))
     text = f"{where}allot({name!r}, epsilon={show(total)})"
     table.check()
-    part = _part(session, name, total, 1, session.unit, periods, text)
+    (part,) = _parts(table, [name], total, session.unit, text)
     return tables.derive(part, table.source, table, ())
 
 
@@ -90,32 +91,22 @@ def partition(
     conditions = [(Filter(compare("==", Column(by), key)),) for key in keyed.keys]
     table.check()
     text = f"partition({by!r}, {len(keyed.keys):,} keys, epsilon={show(total)})"
-    others = [f"{label}{MARK}{i}" for i in range(1, len(keyed.keys))]
-    part = _part(session, label, total, sides, PrivacyUnit(), table.span(()), text, others)
-    frames = {}
-    for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
-        mine = part if i == 0 else registry.part_of(session, others[i - 1], Budget.of(total), PrivacyUnit())
-        frames[key] = tables.derive(mine, made(condition), table, condition)
-    return frames
+    names = [label, *(f"{label}{MARK}{i}" for i in range(1, len(keyed.keys)))]
+    parts = zip(keyed.keys, _parts(table, names, total, PrivacyUnit(), text, sides), conditions, strict=True)
+    return {key: tables.derive(part, made(condition), table, condition) for key, part, condition in parts}
 
 
-def _part(
-    session: Session,
-    name: str,
-    total: Fraction,
-    times: int,
-    unit: PrivacyUnit,
-    periods: tuple[int, int] | None,
-    text: str,
-    others: Sequence[str] = (),
-) -> Session:
-    """Charge a part so many times to its session, unless that was done before, and open it with `others` that this pays, too.
+def _parts(
+    table: Table, names: Sequence[str], total: Fraction, unit: PrivacyUnit, text: str, times: int = 1
+) -> list[Session]:
+    """Charge a part so many times to its session, unless that was done before, and open it with others that this pays, too.
 
     Raises
     ------
     ArgumentValueError
         There is a part of this name with another total.
     """
+    session, periods, (name, *others) = table.session, table.span(()), names
     session._open()
     check_alone()  # before anything is charged
     known = session._ledger.budget(session.name + PART + name)
@@ -130,4 +121,4 @@ def _part(
     session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True, periods=periods)
     also = [session.name + PART + other for other in others]
     session._ledger.open(session.name + PART + name, Budget.of(total), unit, also=also)
-    return registry.part_of(session, name, Budget.of(total), unit)
+    return [registry.part_of(session, each, Budget.of(total), unit) for each in names]

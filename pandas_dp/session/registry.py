@@ -247,9 +247,7 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     ledger.open("data", Budget.of(EPSILON), PrivacyUnit())
     session = enter(Session(ledger, "data", PrivacyUnit(), implicit=True))
     session._tables.attach(session, frame, None)
-    opened = frames.lookup(frame)
-    if opened is None:
-        raise unverified()
+    (opened,) = session._tables.by_name.values()
     return opened
 
 

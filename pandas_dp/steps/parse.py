@@ -86,7 +86,7 @@ def parse_expression(
     if isinstance(source, str):
         text, quoted = _prepare(source, argument)
         tree = _parse(f"({text}\n)", "eval", argument, source)  # the parentheses let a long text run over several lines
-        return _Reader(names, quoted, argument, constants).read(tree.body)  # type: ignore[attr-defined]
+        return _Reader(names, quoted, argument, constants).read(tree.body)
     if callable(source):  # a pd.col expression is
         return trace(source, names, argument)
     raise ArgumentTypeError(
@@ -143,26 +143,24 @@ def _prepare(text: str, argument: str) -> tuple[str, dict[str, str]]:
     return "".join(pieces).strip(), quoted
 
 
-def _parse(source: str, mode: str, argument: str, written: str) -> ast.AST:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd escape in a text constant
-            return ast.parse(source, mode=mode)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        mended = in_quotes(written)
-        if mended != written and _is_readable(mended, mode, argument):
-            raise ArgumentValueError(f"{argument}: dates and text are written in quotes: {mended!r}") from None
-        raise ArgumentValueError(
-            f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", with names that are not "
-            f"valid in Python in `backticks`{'; equal is ==' * bool(ASSIGNED.search(source))}"
-        ) from None
-
-
-def _is_readable(text: str, mode: str, argument: str) -> bool:
+def parsed(text: str, mode: str) -> Any:
+    """The syntax tree of a text, None where it is not Python's."""
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return bool(ast.parse(_prepare(text, argument)[0], mode=mode))
-    return False
+        warnings.simplefilter("ignore")  # an odd escape in a text constant
+        return ast.parse(text, mode=mode)
+    return None
+
+
+def _parse(source: str, mode: str, argument: str, written: str) -> Any:
+    if (tree := parsed(source, mode)) is not None:
+        return tree
+    mended = in_quotes(written)
+    if mended != written and parsed(_prepare(mended, argument)[0], mode):
+        raise ArgumentValueError(f"{argument}: dates and text are written in quotes: {mended!r}")
+    raise ArgumentValueError(
+        f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", with names that are not "
+        f"valid in Python in `backticks`{'; equal is ==' * bool(ASSIGNED.search(source))}"
+    )
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,9 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
         return pd.Series(pd.arrays.BooleanArray(values == 1, ~(present & np.isin(values, (0, 1)))))
     if kind.name != "key":
         return _times(column, dtype, kind.name)
-    return _texts(column, dtype) if isinstance(dtype, pd.StringDtype) else _objects(column)
+    if isinstance(dtype, pd.StringDtype):
+        return _texts(column, dtype)
+    return pd.Series(objects(map(_plain, _cells(column))), dtype=object)
 
 
 def _plain_column(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -191,10 +193,6 @@ def _written(cell: Any) -> str | None:
     if type(plain) is str:
         return plain.encode("utf-8", "replace").decode()  # Arrow has no halves of surrogate pairs
     return str(plain) if type(plain) in (int, float, bool) else None
-
-
-def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
-    return pd.Series(objects(map(_plain, _cells(column))), dtype=object)
 
 
 def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
