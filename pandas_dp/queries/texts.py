@@ -206,7 +206,5 @@ MADE: dict[str, Callable[..., Any]] = {
     "pd.Timestamp": lambda text: pd.Timestamp(text),
     "pd.Timedelta": lambda text: pd.Timedelta(text),
     "datetime.date": dt.date,
-    "pd.period_range": _spaced(pd.period_range),
-    "pd.date_range": _spaced(pd.date_range),
-    "pd.timedelta_range": _spaced(pd.timedelta_range),
+    **{f"pd.{made.__name__}": _spaced(made) for made in (pd.period_range, pd.date_range, pd.timedelta_range)},
 }

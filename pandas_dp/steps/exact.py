@@ -199,21 +199,15 @@ def absolute(x: Values) -> Values | None:
     return size if x.rest is None else replace(size, rest=np.where(x.data < 0, -x.rest, x.rest))
 
 
-def floor(x: Values) -> Values | None:
-    """The next whole number below; None of floats."""
-    return _cut(x, lambda digits, one: digits // one)
-
-
-def ceil(x: Values) -> Values | None:
-    """The next whole number above; None of floats."""
-    return _cut(x, lambda digits, one: -(-digits // one))
-
-
-def _cut(x: Values, cut: Callable[[Any, int], Any]) -> Values | None:
+def cut(x: Values, up: bool) -> Values | None:
+    """The next whole number below or above; None of floats."""
     found = alike(x)
     if found is None or x.data.dtype.kind == "b":
         return None if found is None else found[0]
-    return _made(cut(x.data, 10**x.scale), x.missing, x.nulls) if x.scale else x
+    if not x.scale:
+        return x
+    step = 10**x.scale
+    return _made(-(-x.data // step) if up else x.data // step, x.missing, x.nulls)
 
 
 def whole(operand: Values) -> Values:

@@ -152,7 +152,7 @@ METHODS: dict[str, Callable[..., Expression]] = {
     "combine_first": _combine_first,
     **{name: functools.partial(_named, op) for name, op in ARITHMETIC.items()},
     **{f"r{name}": functools.partial(_reflected, ARITHMETIC[name]) for name in SHORT.split()},
-    **{name: functools.partial(_compared, op) for op, (name, _) in COMPARED.items()},
+    **{name: functools.partial(_compared, op) for op, (name, *_) in COMPARED.items()},
     **CHOICES,
     **TEXT_METHODS,
     **TIME_METHODS,

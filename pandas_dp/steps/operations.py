@@ -6,6 +6,7 @@ the result, and whether the operation is refused, depend on the kinds of the ope
 
 from __future__ import annotations
 
+import ast
 import functools
 import operator
 from collections.abc import Callable
@@ -46,8 +47,8 @@ QUOTES = ": text is typed in quotes, as in ward == '1', and .astype('float64') m
 WHOLE: dict[str, Callable[[Values], Values | None]] = {
     "negative": exact.negative,
     "abs": exact.absolute,
-    "floor": exact.floor,
-    "ceil": exact.ceil,
+    "floor": functools.partial(exact.cut, up=False),
+    "ceil": functools.partial(exact.cut, up=True),
 }
 
 
@@ -124,19 +125,19 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
     return beyond.exactly(change, (operand,), (x,), result)
 
 
-# of each comparison its name in Python, and in NumPy and Arrow
-COMPARED = {
-    "==": ("eq", "equal"),
-    "!=": ("ne", "not_equal"),
-    "<": ("lt", "less"),
-    "<=": ("le", "less_equal"),
-    ">": ("gt", "greater"),
-    ">=": ("ge", "greater_equal"),
+# of each comparison its name in Python, in NumPy and Arrow, and in a syntax tree
+COMPARED: dict[str, tuple[str, str, type[ast.cmpop]]] = {
+    "==": ("eq", "equal", ast.Eq),
+    "!=": ("ne", "not_equal", ast.NotEq),
+    "<": ("lt", "less", ast.Lt),
+    "<=": ("le", "less_equal", ast.LtE),
+    ">": ("gt", "greater", ast.Gt),
+    ">=": ("ge", "greater_equal", ast.GtE),
 }
 COMPARISONS: dict[str, Callable[..., Any]] = {  # but for !=, which is what == is not
-    op: getattr(operator, name) for op, (name, _) in COMPARED.items() if op != "!="
+    op: getattr(operator, name) for op, (name, *_) in COMPARED.items() if op != "!="
 }
-_ARROW_OPERATORS: dict[str, Callable[..., Any]] = {op: getattr(pc, name) for op, (_, name) in COMPARED.items()}
+_ARROW_OPERATORS: dict[str, Callable[..., Any]] = {op: getattr(pc, name) for op, (_, name, _) in COMPARED.items()}
 
 
 def compare(op: str, left: Values, right: Values) -> Values:

@@ -17,6 +17,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.steps.accessors import PROPERTIES
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation, lift, shorten
 from pandas_dp.steps.functions import ACCESSORS, METHODS, call, compare, logical, negate, refusal
+from pandas_dp.steps.operations import COMPARED
 from pandas_dp.steps.quotes import WORDS, in_quotes, with_values
 from pandas_dp.steps.trace import trace, unknown_column
 
@@ -31,14 +32,7 @@ _ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Mod: "%",
     ast.Pow: "**",
 }
-_COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
+_COMPARE = {node: op for op, (*_, node) in COMPARED.items()}
 # Strings and `backticked names` are stepped over as a whole; what stands between is one character at a time.
 ASSIGNED = re.compile(r"(?<![=!<>])=(?!=)")
 _TOKEN = re.compile(

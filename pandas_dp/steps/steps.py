@@ -452,14 +452,12 @@ class RowSteps(Generic[T]):
         (True, True)
         """
         empty = self._named("explode")
-        if isinstance(column, list | tuple) and len(column) > 1:
+        names = _columns("explode", [column] if isinstance(column, str) else column, empty)
+        if len(names) != 1:
             raise ArgumentTypeError(
                 "explode: takes one column, explode('tags', max=5). Lists that go side by side are exploded before the table "
                 "is protected: df = df.explode(['tags', 'prices'])"
             )
-        names = _columns("explode", [column] if isinstance(column, str) else column, empty)
-        if len(names) != 1:
-            raise ArgumentTypeError("explode: takes the name of one column, explode('tags', max=5)")
         name = names[0]
         line = f"explode({quote(name)}, max=5)"
         if isinstance(max, bool | np.bool_) or not isinstance(max, int | np.integer):

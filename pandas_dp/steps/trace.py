@@ -63,7 +63,7 @@ def _refuse(text: str) -> Callable[..., Any]:
 _UFUNCS: dict[Any, Callable[..., Expression]] = {
     **{ufunc: partial(operation, op) for op, ufunc in (OPERATORS | FUNCTIONS).items()},
     np.float_power: partial(operation, "**"),
-    **{getattr(np, name): partial(compare, op) for op, (_, name) in COMPARED.items()},
+    **{getattr(np, name): partial(compare, op) for op, (_, name, _) in COMPARED.items()},
     np.logical_and: partial(logical, "and"),
     np.logical_or: partial(logical, "or"),
     np.logical_not: negate,
@@ -179,7 +179,7 @@ class TracedColumn:
 for _name in SHORT.split():
     setattr(TracedColumn, f"__{_name}__", _operator(operation, ARITHMETIC[_name]))
     setattr(TracedColumn, f"__r{_name}__", _operator(operation, ARITHMETIC[_name], reflected=True))
-for _op, (_name, _) in COMPARED.items():
+for _op, (_name, *_) in COMPARED.items():
     setattr(TracedColumn, f"__{_name}__", _operator(compare, _op))
 
 

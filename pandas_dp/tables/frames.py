@@ -181,10 +181,10 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     check_names(frame.columns)
     if (scan := scan_of(frame)) is not None:
         scan.check()
-    if unit.column is not None and unit.column not in frame.columns:
-        close = did_you_mean(unit.column, frame.columns)
-        raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
     if unit.column is not None:
+        if unit.column not in frame.columns:
+            close = did_you_mean(unit.column, frame.columns)
+            raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
         with told(f"unit={unit.column!r}: "):
             kind_of(frame[unit.column].dtype)  # or every answer would fail after it is paid
     if unit.periods is not None:

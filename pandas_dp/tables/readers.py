@@ -30,15 +30,10 @@ Stamp = tuple[int, int, int, int]
 # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
 SETTLED = 2 * 10**9
 MOST_NOTED, MOST_MARKED = 1000, 100_000  # files and options: no service that reads many fills its memory with them
-NOT_TAKEN = {  # with what to do instead
-    "ignore_prefixes": "",  # files that are noted are those that Arrow reads unasked
-    "thrift_string_size_limit": "",
-    "thrift_container_size_limit": "",  # as many groups of rows as there are
-    "storage_options": "",
-    "to_pandas_kwargs": "",
-    "read_dictionary": "",
-    "binary_type": "",
-    "list_type": "",
+# files that are noted are those that Arrow reads unasked, with as many groups of rows as there are
+NOT_TAKEN = dict.fromkeys(("ignore_prefixes", "thrift_string_size_limit", "thrift_container_size_limit"), "")
+NOT_TAKEN |= dict.fromkeys(("storage_options", "to_pandas_kwargs", "read_dictionary", "binary_type", "list_type"), "")
+NOT_TAKEN |= {  # with what to do instead
     "use_pandas_metadata": "",
     "filters": "; keep rows by a step, df.dp.query('age > 30')",  # which Arrow can do, or cannot, for what a cell is
 }
