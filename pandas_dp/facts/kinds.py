@@ -259,9 +259,7 @@ def kind_of(dtype: Any) -> Kind:
     if isinstance(dtype, pd.PeriodDtype):
         hint = "; make dates of it before df.dp.protect(...): df[column] = df[column].dt.to_timestamp()"
         raise ArgumentTypeError(REFUSED.format(dtype=type(dtype).__name__, hint=hint))
-    if isinstance(dtype, pd.SparseDtype | pd.IntervalDtype):
-        raise ArgumentTypeError(REFUSED.format(dtype=type(dtype).__name__, hint=""))
-    letter = getattr(dtype, "kind", "O")
+    letter = "O" if isinstance(dtype, pd.SparseDtype | pd.IntervalDtype) else getattr(dtype, "kind", "O")
     names = {"b": "bool", "i": "number", "u": "number", "f": "number", "M": "datetime", "m": "timedelta"}
     if letter in names and getattr(dtype, "itemsize", 8) <= 8:
         return Kind(names[letter])

@@ -11,7 +11,7 @@ which is convex in the precisions, and falls to V_S / k where all are k times as
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -121,8 +121,7 @@ class Together:
         for exactly in (False, True):  # the quantile that goes with prices, before prices are found that go with it
             most = (errors / self._deviations(chosen, exactly)[free]) ** 2
             start = np.maximum(start, 2 / most)
-            found = self._least(design, most, start, free, gaussian)
-            amounts = self._amounts(found, free, gaussian)
+            amounts = self._amounts(design, most, start, free, gaussian)
             amounts = np.maximum(amounts, amounts.max() * LEAST_SHARE)
             chosen = self._at(alone, free, amounts, gaussian)
         for _ in range(MENDED):
@@ -133,24 +132,13 @@ class Together:
             chosen = self._at(alone, free, amounts, gaussian)
         return None
 
-    def _least(self, design: Design, most: Floats, start: Floats, free: list[int], gaussian: bool) -> Floats:
+    def _amounts(self, design: Design, most: Floats, start: Floats, free: list[int], gaussian: bool) -> Floats:
+        """The least rhos, or epsilons: the variance of discrete Laplace noise of scale s is 1 / (2 sinh^2(1 / 2s))."""
         moved = np.array([float(s.l2_squared if gaussian else s.l1) for s in (self._sensitivities[at] for at in free)])
         if gaussian:
-            return design.least(moved / 2, most, start)
-        return concave_least(
-            design,
-            lambda x: 2 * moved * np.arcsinh(np.sqrt(x / 2)),
-            lambda x: moved / (np.sqrt(2 * x) * np.sqrt(1 + x / 2)),
-            most,
-            start,
-        )
-
-    def _amounts(self, precisions: Floats, free: list[int], gaussian: bool) -> Floats:
-        """Rhos, or epsilons: the variance of discrete Laplace noise of scale s is 1 / (2 sinh^2(1 / 2s))."""
-        moved = np.array([float(s.l2_squared if gaussian else s.l1) for s in (self._sensitivities[at] for at in free)])
-        if gaussian:
+            precisions = design.least(moved / 2, most, start)
             return moved / 2 / np.maximum(1 / precisions - ROUNDING, ROUNDING)
-        return 2 * moved * np.arcsinh(np.sqrt(precisions / 2))
+        return _epsilons(moved, concave_least(design, moved, most, start))
 
     def _at(self, alone: Sequence[Choice], free: list[int], amounts: Floats, gaussian: bool) -> list[Choice]:
         chosen = list(alone)
@@ -315,17 +303,20 @@ class Design:
         return x + length * step if length > ENOUGH else x
 
 
-def concave_least(
-    design: Design, cost: Callable[[Floats], Floats], slope: Callable[[Floats], Floats], most: Floats, start: Floats
-) -> Floats:
-    """The same for a sum of concave costs, such as the epsilons of Laplace noise: none dearer than the start.
+def _epsilons(moved: Floats, precisions: Floats) -> Floats:
+    return 2 * moved * np.arcsinh(np.sqrt(precisions / 2))
+
+
+def concave_least(design: Design, moved: Floats, most: Floats, start: Floats) -> Floats:
+    """The same for the epsilons of Laplace noise, a sum of concave costs: none dearer than the start.
 
     Each round minimises the tangents, which lie above the costs: so no round is dearer than the one before.
     """
-    found, known = start, float(cost(start).sum())
+    found, known = start, float(_epsilons(moved, start).sum())
     for _ in range(ROUNDS):
-        trial = design.least(slope(found), most, start)
-        now = float(cost(trial).sum())
+        slope = moved / (np.sqrt(2 * found) * np.sqrt(1 + found / 2))
+        trial = design.least(slope, most, start)
+        now = float(_epsilons(moved, trial).sum())
         if now > known * (1 - SETTLED):
             break
         found, known = trial, now

@@ -37,7 +37,6 @@ from pandas_dp.tables.protected import Table
 
 MARK = "#"  # in the name of a part of a partition: no allotment can have such a name
 TYPES: dict[str, tuple[type, ...]] = {"key": (str,), "bool": (bool,), "number": (int, float)}
-EXACT = 1 << 53
 
 
 def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
@@ -79,7 +78,7 @@ def partition(
     keyed, _ = checks.keys(keys, False, False, kind, facts, "partition", by, Line(line))
     if not all(type(key) in TYPES[kind.name] for key in keyed.keys):
         raise ArgumentTypeError(f"keys must be plain text, True and False, or numbers, as the column is: {line}")
-    if any(isinstance(key, int | float) and (abs(key) > EXACT or float(key) != key) for key in keyed.keys):
+    if any(isinstance(key, int | float) and (abs(key) > numbers.ROUNDED or float(key) != key) for key in keyed.keys):
         # a cell is compared with these as an exact integer or as a float64, and then equals one of them at most
         raise ArgumentValueError(f"keys must be numbers of at most 2**53: {line}")
     # a file that is read as text is other content than the same file read as numbers: a row may lie in another part there

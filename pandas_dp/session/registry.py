@@ -37,8 +37,8 @@ from pandas_dp.tables.protected import DERIVED, Table
 _sessions: dict[str, Session] = {}  # by id
 _named: dict[tuple[Ledger, str], Session] = {}  # those of them that were opened last, by the name of their budget
 # ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or that took its place
-_ended: dict[str, str] = {}
-_lines: dict[str, str] = {}  # of those that are closed, the lines that protect on their terms again
+# and the lines that protect on their terms again
+_ended: dict[str, tuple[str, str]] = {}
 _ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
 _refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
 REFUSED = (
@@ -118,7 +118,7 @@ def marked(frame: pd.DataFrame) -> Session | None:
     mark = _id(frame)
     session = implicits[mark]._successor if mark in implicits else _sessions.get(mark)
     while session is None and mark in _ended:  # a part that is closed leaves its frames to the whole
-        mark = _ended[mark]
+        mark, _ = _ended[mark]
         session = _sessions.get(mark)
     while session is not None and session._closed:
         session = session._whole or session._successor
@@ -138,8 +138,7 @@ def enter(session: Session) -> Session:
             known = closed.pop()
             if _forget(known):
                 heir = known._whole or known._successor
-                _ended[known.id] = "" if heir is None else heir.id
-                _lines[known.id] = known._terms()
+                _ended[known.id] = "" if heir is None else heir.id, known._terms()
         _sessions[session.id] = _named[session._ledger, session.name] = session
         _ever[:] = _ever or [session.id]
     return session
@@ -219,7 +218,7 @@ def _marked_refusal(frame: pd.DataFrame) -> PandasDPError | None:
     """What is said of a frame whose session is closed or of another process, and of a scan that nothing may be asked of."""
     mark = _id(frame)
     if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        line = heir._terms() if (heir := marked(frame) or _sessions.get(mark)) else _lines[mark]
+        line = heir._terms() if (heir := marked(frame) or _sessions.get(mark)) else _ended[mark][1]
         return NoSessionError(f"the session of this frame is closed; protect it again: {line}")
     if mark and mark not in _sessions:
         return UnknownSessionError(

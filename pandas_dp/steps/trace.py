@@ -64,12 +64,9 @@ _UFUNCS: dict[Any, Callable[..., Expression]] = {
     **{ufunc: partial(operation, op) for op, ufunc in (OPERATORS | FUNCTIONS).items()},
     np.float_power: partial(operation, "**"),
     **{getattr(np, name): partial(compare, op) for op, (_, name, _) in COMPARED.items()},
-    np.logical_and: partial(logical, "and"),
-    np.logical_or: partial(logical, "or"),
-    np.logical_not: negate,
-    np.bitwise_and: partial(logical, "and"),
-    np.bitwise_or: partial(logical, "or"),
-    np.invert: negate,
+    **dict.fromkeys((np.logical_and, np.bitwise_and), partial(logical, "and")),
+    **dict.fromkeys((np.logical_or, np.bitwise_or), partial(logical, "or")),
+    **dict.fromkeys((np.logical_not, np.invert), negate),
     np.isnan: partial(operation, "isna"),
 }
 

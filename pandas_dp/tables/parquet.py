@@ -28,7 +28,7 @@ from pandas_dp.steps.dates import DAY, as_time
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
 from pandas_dp.steps.operations import COMPARISONS
 from pandas_dp.steps.periods import InPeriods
-from pandas_dp.steps.values import Kind, Values, read_column, read_constant
+from pandas_dp.steps.values import DATES, Kind, Values, read_column, read_constant
 from pandas_dp.tables.condensing import Condensing
 from pandas_dp.tables.readers import Stamp, stamp
 
@@ -316,9 +316,6 @@ def _frame(batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.Da
         values = values if values.type == column.type else decoded(values)
         columns[column.name] = pd.Series(pd.arrays.ArrowExtensionArray(values), copy=False)
     return pd.DataFrame(columns, index=pd.RangeIndex(rows), copy=False)
-
-
-DATES = (Kind.DATE, Kind.ZONED)
 
 
 def pushed(steps: Iterable[Step], empty: pd.DataFrame) -> Any:
