@@ -178,29 +178,26 @@ def _opened(path: Any) -> Files:
         raise ArgumentValueError(
             f"path: a file or a directory is gone, or cannot be read; scan again: {LINE}"
         ) from None
-    first = _columns(fragments[0])
+    columns, parted = [*map(_columns, fragments)], [*map(_parted, fragments)]
+    first, named = columns[0], parted[0]
     if given:
         fields = [(one.name, plain_type(one.type)) for one in path.schema if taken(one.type)]
     else:
-        parted = _parted(fragments[0])
-        fields = [*first.items(), *((key, pa.string()) for key in _keys(paths[0]) if key in parted)]
+        fields = [*first.items(), *((key, pa.string()) for key in _keys(paths[0]) if key in named)]
     schema = pa.schema(fields)
-    for fragment in fragments:
-        held = _columns(fragment)
+    for fragment, held, keys in zip(fragments, columns, parted, strict=True):
         if held != first:
             odd = sorted(name for name in {*held, *first} if held.get(name) != first.get(name))[0]
             raise ArgumentValueError(
                 f"path: files must have the same columns of the same types, and {fragments[0].path!r} and {fragment.path!r} "
                 f"differ in {odd!r}: scan them one by one, or rewrite them alike"
             )
-        parted = _parted(fragment)
-        if not given and parted.keys() != _parted(fragments[0]).keys():
-            odd = sorted(parted.keys() ^ _parted(fragments[0]).keys())[0]
+        if not given and keys.keys() != named.keys():
             raise ArgumentValueError(
-                f"path: {odd!r} is in the directory names of some files only: scan them one by one"
+                f"path: {min(keys.keys() ^ named.keys())!r} is in the directory names of some files only: scan them one by one"
             )
-        if parted.keys() & held.keys() or any(
-            held.get(column.name) != column.type and column.name not in parted for column in schema
+        if keys.keys() & held.keys() or any(
+            held.get(column.name) != column.type and column.name not in keys for column in schema
         ):
             raise ArgumentValueError(
                 f"path: the schema of this Dataset is not that of its files and the names of their directories: {PARTED}"

@@ -186,10 +186,8 @@ class Query:
     @property
     def _stage(self) -> type | None:
         """The class that the next call is a method of; None where the question was put."""
-        from pandas_dp.questions.frame import (
-            PricedColumn,  # the questions: importing the package shall cost little
-            PricedFrame,
-        )
+        # the questions: importing the package shall cost little
+        from pandas_dp.questions.frame import PricedColumn, PricedFrame
         from pandas_dp.questions.groups import PricedGroups
         from pandas_dp.questions.rows import PreparedFrame
 

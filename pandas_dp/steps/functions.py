@@ -107,17 +107,13 @@ ARITHMETIC |= {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
 SHORT = "add sub mul div truediv floordiv mod pow"  # of which there is a name for the operands the other way round
 
 
-def _named(op: str, operand: Expression, other: Any) -> Expression:
+def _named(build: Callable[..., Expression], op: str, operand: Expression, other: Any) -> Expression:
     """An operator by its name."""
-    return operation(op, operand, other)
+    return build(op, operand, other)
 
 
 def _reflected(op: str, operand: Expression, other: Any) -> Expression:
     return operation(op, other, operand)
-
-
-def _compared(op: str, operand: Expression, other: Any) -> Expression:
-    return compare(op, operand, other)
 
 
 def _constant(value: Any, function: str) -> Constant:
@@ -150,9 +146,9 @@ METHODS: dict[str, Callable[..., Expression]] = {
     "fillna": _fillna,
     "astype": _astype,
     "combine_first": _combine_first,
-    **{name: functools.partial(_named, op) for name, op in ARITHMETIC.items()},
+    **{name: functools.partial(_named, operation, op) for name, op in ARITHMETIC.items()},
     **{f"r{name}": functools.partial(_reflected, ARITHMETIC[name]) for name in SHORT.split()},
-    **{name: functools.partial(_compared, op) for op, (name, *_) in COMPARED.items()},
+    **{name: functools.partial(_named, compare, op) for op, (name, *_) in COMPARED.items()},
     **CHOICES,
     **TEXT_METHODS,
     **TIME_METHODS,

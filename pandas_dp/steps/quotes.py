@@ -39,11 +39,7 @@ def in_quotes(text: str) -> str:
 
 def with_values(node: ast.expr, names: Iterable[str]) -> ast.expr:
     """What some names are compared with, with texts in their place, or with the words of Python for true and false."""
-
-    class Values(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            """Replace one."""
-            return ast.Constant(WORDS.get(node.id.lower(), node.id)) if node.id in names else node
-
-    found: ast.expr = Values().visit(ast.parse(ast.unparse(node), mode="eval").body)
-    return found
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return type(node)([with_values(entry, names) for entry in node.elts])
+    known = isinstance(node, ast.Name) and node.id in names
+    return ast.Constant(WORDS.get(node.id.lower(), node.id)) if known else node  # type: ignore[attr-defined]
