@@ -31,7 +31,7 @@ from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import FloatRelease, SeriesRelease
 from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
-from pandas_dp.steps.values import NUMERIC
+from pandas_dp.steps.values import Kind, family
 
 MOST_CANDIDATES = 100_000
 MOST_WEIGHT = 1 << 62  # of the integers that weights become, together
@@ -308,7 +308,7 @@ def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Express
         else:
             tree = parse_expression(lambda d: score(d, candidate), empty.columns, argument="score")
         kind = tree.values(empty).kind
-    if kind not in NUMERIC:
+    if family(kind) is not Kind.NUMBER:
         raise ArgumentTypeError(f"score must give numbers or conditions, not {kind.value}")
     return tree
 

@@ -20,8 +20,6 @@ from pandas_dp.steps import beyond, categories, dates, exact
 from pandas_dp.steps.dates import as_time, split_seconds
 from pandas_dp.steps.text import arrow_text, joined, python_text
 from pandas_dp.steps.values import (
-    NUMERIC,
-    TEXTUAL,
     TIMES,
     Kind,
     Mask,
@@ -65,7 +63,7 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
     ArgumentTypeError
         If the kinds of the operands do not fit.
     """
-    if left.kind in NUMERIC and right.kind in NUMERIC:
+    if family(left.kind) is Kind.NUMBER and family(right.kind) is Kind.NUMBER:
         whole = exact.arithmetic(op, left, right)
         if whole is not None:
             return whole
@@ -83,14 +81,14 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:
             return dates.combine(op, left, right, kind)
-    if op == "+" and {left.kind, right.kind} <= {*TEXTUAL, Kind.CATEGORY}:
+    if op == "+" and {family(left.kind), family(right.kind)} <= {Kind.TEXT, Kind.CATEGORY}:
         return joined(left, right)
     raise ArgumentTypeError(f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}")
 
 
 def function(name: str, operand: Values) -> Values:
     """``-x``, ``abs(x)`` and a few mathematical functions, in float64 but for `WHOLE`; outside their domain it is missing."""
-    if operand.kind in NUMERIC:
+    if family(operand.kind) is Kind.NUMBER:
         whole = WHOLE[name](operand) if name in WHOLE else None
         if whole is not None:
             return whole
@@ -108,7 +106,7 @@ def function(name: str, operand: Values) -> Values:
 
 def round_half_even(operand: Values, decimals: Values) -> Values:
     """Numbers rounded half to even at a constant decimal place."""
-    if operand.kind not in NUMERIC:
+    if family(operand.kind) is not Kind.NUMBER:
         raise ArgumentTypeError(f"round needs numbers, not {operand.kind.value}{advice(operand)}")
     whole = exact.rounded(operand, int(decimals.data))
     if whole is not None:

@@ -22,8 +22,6 @@ from pandas_dp.steps import beyond, categories, dates, exact
 from pandas_dp.steps.operations import compare
 from pandas_dp.steps.text import arrow_text, python_text, texts
 from pandas_dp.steps.values import (
-    NUMERIC,
-    TEXTUAL,
     TIMES,
     ConstantValue,
     Kind,
@@ -135,7 +133,7 @@ def fill(operand: Values, constant: Values) -> Values:
     mixed = Kind.BOOLEAN in (operand.kind, constant.kind) and operand.kind is not constant.kind
     if mixed or family(operand.kind) is not family(constant.kind):
         raise ArgumentTypeError(f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}")
-    if operand.nulls is Nulls.NEVER if np.ndim(operand.missing) else operand.kind not in NUMERIC:
+    if operand.nulls is Nulls.NEVER if np.ndim(operand.missing) else family(operand.kind) is not Kind.NUMBER:
         return operand
     numeric = operand.kind is constant.kind is Kind.NUMBER
     if operand.kind in TIMES or operand.kind is Kind.OBJECT or (numeric and beyond.may_have_rest(operand, constant)):
@@ -253,7 +251,7 @@ def _choose(conditions: list[Mask], values: list[Values]) -> Values:
     column = next((value for value in values if value.kind in TIMES), None)
     values = values if column is None else [dates.as_time(value, column) for value in values]
     values = [categories.objects(value) if value.kind is Kind.CATEGORY else value for value in values]
-    textual = all(value.kind in TEXTUAL for value in values)
+    textual = all(family(value.kind) is Kind.TEXT for value in values)
     kind = Kind.TEXT if textual else common_kind(values)
     missing, nulls = _pick(codes, [value.missing for value in values], True), nulls_among(*values)
     if textual:

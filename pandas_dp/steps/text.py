@@ -24,14 +24,13 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories, exact
 from pandas_dp.steps.values import (
     LONGEST,
-    NUMERIC,
-    TEXTUAL,
     Kind,
     Mask,
     Nulls,
     Values,
     advice,
     booleans,
+    family,
     numbers,
     plain,
     read_constant,
@@ -190,7 +189,7 @@ def as_text(name: str, operand: Values) -> Values:
     """The operand as text or objects."""
     if operand.kind is Kind.CATEGORY:
         return categories.objects(operand)
-    if operand.kind not in TEXTUAL:
+    if family(operand.kind) is not Kind.TEXT:
         raise ArgumentTypeError(f"str.{name} needs text, not {operand.kind.value}{advice(operand)}")
     return operand
 
@@ -218,11 +217,11 @@ def astype(operand: Values, dtype: str) -> Values:
 
 
 def _float(operand: Values) -> Values:
-    if operand.kind in NUMERIC:
+    if family(operand.kind) is Kind.NUMBER:
         return numbers(np.asarray(operand.floats()), operand.nulls)
     if operand.kind is Kind.CATEGORY:
         return numbers(categories.each(number, operand))
-    if operand.kind not in TEXTUAL:
+    if family(operand.kind) is not Kind.TEXT:
         raise _refused("numbers", operand)
     cells = python_text(operand) if operand.kind is Kind.TEXT else operand.data
     return numbers(np.fromiter(map(number, cells), np.float64, len(operand.missing)), operand.nulls)
@@ -231,19 +230,19 @@ def _float(operand: Values) -> Values:
 def _int(operand: Values) -> Values:
     if operand.kind is Kind.CATEGORY:
         operand = categories.objects(operand)
-    if operand.kind in TEXTUAL:
+    if family(operand.kind) is Kind.TEXT:
         cells = python_text(operand) if operand.kind is Kind.TEXT else operand.data
         found = [_whole(cell) for cell in cells]
         missing = np.fromiter((cell is None for cell in found), bool, len(found))
         data = np.fromiter((cell or 0 for cell in found), np.int64, len(found))
         return Values(Kind.NUMBER, data, missing, nulls=Nulls.NA)
-    if operand.kind not in NUMERIC:
+    if family(operand.kind) is not Kind.NUMBER:
         raise _refused("numbers", operand)
     return exact.whole(operand)
 
 
 def _bool(operand: Values) -> Values:
-    if operand.kind not in NUMERIC:
+    if family(operand.kind) is not Kind.NUMBER:
         raise ArgumentTypeError(f"{operand.kind.value} are not truth values: compare, as in d.x == 'yes'")
     return booleans(np.asarray((operand.data != 0) & ~operand.missing), operand.missing, operand.nulls)
 
@@ -251,9 +250,9 @@ def _bool(operand: Values) -> Values:
 def _string(operand: Values) -> Values:
     if operand.kind is Kind.CATEGORY:
         operand = categories.objects(operand)
-    if operand.kind in TEXTUAL:
+    if family(operand.kind) is Kind.TEXT:
         return texts(python_text(operand), operand.incomparable, operand)
-    if operand.kind not in NUMERIC:
+    if family(operand.kind) is not Kind.NUMBER:
         raise _refused("text", operand)
     cells = np.where(operand.missing, 0, operand.data).astype(operand.data.dtype).tolist()
     if operand.rest is not None:

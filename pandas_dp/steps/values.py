@@ -49,14 +49,12 @@ class Kind(enum.Enum):
     OTHER = "values of a type no expression uses"
 
 
-NUMERIC = (Kind.NUMBER, Kind.BOOLEAN)  # true and false count as 1 and 0
-TEXTUAL = (Kind.TEXT, Kind.OBJECT)
 DATES = (Kind.DATE, Kind.ZONED)
 TIMES = (*DATES, Kind.DURATION)
 
 
 def family(kind: Kind) -> Kind:
-    """Return the kind under which values are compared: numbers with true/false, text with objects."""
+    """The kind under which values are compared: numbers with true/false, which count as 1 and 0, text with objects."""
     return {Kind.BOOLEAN: Kind.NUMBER, Kind.OBJECT: Kind.TEXT}.get(kind, kind)
 
 
