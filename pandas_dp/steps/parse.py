@@ -100,7 +100,7 @@ def parse_assignments(text: str, columns: Iterable[str], *, argument: str) -> li
         raise ArgumentTypeError(f"{argument}: has to be text like 'bmi = weight / height ** 2'")
     names = set(columns)
     found = []
-    for line in filter(None, map(str.strip, text.splitlines())):
+    for line in [*filter(None, map(str.strip, text.splitlines()))] or [""]:  # no line is no assignment either
         source, quoted = _prepare(line, argument)
         match _parse(source, "exec", argument, line):
             case ast.Module(body=[ast.Assign(targets=[ast.Name(id=name)], value=value)]):
@@ -109,8 +109,6 @@ def parse_assignments(text: str, columns: Iterable[str], *, argument: str) -> li
                 names.add(name)
             case _:
                 raise ArgumentValueError(f"{argument}: every line has to be 'name = expression'")
-    if not found:
-        raise ArgumentValueError(f"{argument}: every line has to be 'name = expression'")
     return found
 
 
