@@ -50,7 +50,6 @@ from pandas_dp.core.interrupts import stop
 Mask = NDArray[np.bool_]
 Span = TypeVar("Span", pd.Timestamp, pd.Timedelta)
 
-BASES: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__, complex: complex.__complex__}
 DEEPEST = 50
 MOST = 10_000  # objects within one: a tuple that holds another one twice, 50 deep, is hashed, and copied, 2**50 times
 MOST_COPIED = 1_000_000
@@ -63,18 +62,6 @@ NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, 
 SHARED = NAMED[:-1]  # of which a copy is the very object
 BY_IDENTITY: Any = object.__hash__
 HIDDEN = (np.void, weakref.ReferenceType)  # whose hash looks at what they do not show
-
-
-def bare(cell: Any) -> Any:
-    """Text or a number of a subclass, such as a member of an enumeration, as that of its base; any other cell as it is.
-
-    Pandas makes columns of text and numbers of these, and of objects where one other cell is beside them. By the method of the
-    base itself, so that no code of the subclass runs.
-    """
-    for base, plain in BASES.items():
-        if issubclass(type(cell), base) and type(cell) is not bool:
-            return plain(cell)
-    return cell
 
 
 def finest(value: Span) -> Span:

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from pandas_dp.engines.arrow import DIGITS
 from pandas_dp.steps.beyond import LEAST, WHOLE, fits_both, merged, written
+from pandas_dp.steps.odd_cells import DIGITS
 from pandas_dp.steps.values import Kind, Mask, Nulls, Values, nulls_among, read_constant
 
 UFUNCS: dict[str, Any] = {

@@ -18,10 +18,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.engines.arrow import DIGITS
-from pandas_dp.engines.cells import bare
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories, exact
+from pandas_dp.steps.odd_cells import DIGITS, bare
 from pandas_dp.steps.values import (
     LONGEST,
     Kind,

@@ -19,12 +19,11 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.engines.arrow import nulls_in, read_decimals, write_decimals
-from pandas_dp.engines.cells import bare
 from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import legible
+from pandas_dp.steps.odd_cells import bare, nulls_in, read_decimals, write_decimals
 
 Mask = npt.NDArray[np.bool_]
 

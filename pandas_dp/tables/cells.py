@@ -17,9 +17,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pandas_dp.engines.cells import bare
 from pandas_dp.engines.encode import NANOSECONDS
 from pandas_dp.facts.kinds import DATE
+from pandas_dp.steps.odd_cells import bare
 
 MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 # as pandas writes it, and Dask makes text of it

@@ -24,9 +24,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pandas_dp.engines.arrow import decoded, is_text
-from pandas_dp.engines.cells import Foreign, bare, canonical, finest, instant, listed
+from pandas_dp.engines.cells import Foreign, canonical, finest, instant, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
 from pandas_dp.facts.kinds import arrow_text, is_missing, kind_or_none, with_missing, without_rows
+from pandas_dp.steps.odd_cells import bare
 from pandas_dp.steps.text import decimal, number
 from pandas_dp.tables.cells import LARGEST, MISSING, SPANS, by_parts, moment_of, span_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pandas_dp.engines.arrow import nulls_in
+from pandas_dp.steps.odd_cells import nulls_in
 
 PLAIN = pa.int64(), pa.string(), pa.null(), pa.uuid()
 OTHERS = (
