@@ -23,6 +23,7 @@ from pandas_dp.engines.pandas import _rebuilt
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import expression
 from pandas_dp.steps.accessors import PROPERTIES
+from pandas_dp.steps.changes import Assign
 from pandas_dp.steps.expression import Column as Named
 from pandas_dp.steps.expression import Constant, Expression, Operation
 from pandas_dp.steps.functions import ACCESSORS, METHODS, call
@@ -137,7 +138,7 @@ def failing(name: str, share: slice = ALL) -> list[str]:
     found, accepted = [], 0
     usual, all_odd, *singly = tables(columns()[name])
     ways: list[tuple[Callable[[pd.DataFrame], tuple[steps.Step, ...]], ...]] = [(one,) for one in STEPS.values()]
-    ways += [tuple(lambda empty, one=one: (steps.Assign("made", one),) for one in way) for way in COMPUTED[share]]
+    ways += [tuple(lambda empty, one=one: (Assign("made", one),) for one in way) for way in COMPUTED[share]]
     for alternatives in ways:
         for steps_of in alternatives:
             try:
