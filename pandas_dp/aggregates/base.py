@@ -151,6 +151,42 @@ class Terms:
         """About how many rows there are: what the caller says, or a public number."""
         return self.public_rows if rows is None else rows
 
+    def share(self, part: Fraction) -> Terms:
+        """The same for a part of the price."""
+        return replace(self, price=self.price.share(part))
+
+    def at(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Terms:
+        """The same at another price."""
+        return replace(self, price=Price(epsilon, delta))
+
+    def epsilon(self, what: str) -> Fraction:
+        """The epsilon of the price, which must be pure."""
+        return pure_epsilon(self.price, what)
+
+    def loss(self, look: Measurement) -> PrivacyLoss:
+        """Return the price of a look."""
+        return look.mechanism.loss(look.statistic.sensitivity(self.unit))
+
+    def noised(self, statistic: Statistic) -> Measurement:
+        """Return a measurement of an integer vector with the least noise that the price buys."""
+        price, sensitivity = self.price, statistic.sensitivity(self.unit)
+        if not price.gaussian:
+            return Measurement(statistic, DiscreteLaplace.calibrate(self.epsilon("this query"), sensitivity))
+        if price.epsilon is not None and price.epsilon < SMALLEST_GAUSSIAN_EPSILON:
+            raise ArgumentValueError("epsilon must be at least 1e-8 for Gaussian noise; leave delta= out")
+        return Measurement(statistic, DiscreteGaussian.calibrate(sensitivity, price.epsilon, price.delta, price.rho))
+
+    def least(self, half_width: Callable[[Terms], Any], wanted: Accuracy, duration: bool = False) -> Fraction:
+        """Least epsilon at which an error, known from the terms, stays within what is wanted."""
+        in_numbers(wanted, duration)
+
+        def fits(epsilon: Fraction) -> bool:
+            if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
+                return False
+            return bool(half_width(self.at(epsilon, wanted.delta)) <= wanted.within)
+
+        return least_epsilon(fits)
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -226,8 +262,10 @@ class Aggregate(ABC):
     out no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is
     public. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
     ``mixed`` is True where each row of the answer is about another function, ``counts_rows`` for numbers of rows,
-    ``own_unit`` for what is in no unit of its column, as sums and variances are. ``without_interval`` says what is known of
-    an answer that has none.
+    ``own_unit`` for what is in no unit of its column, as sums and variances are. ``sums`` is True where it sums values, of
+    which a unit has one total, whatever rows it is of; ``in_blocks`` says where all rows of a unit are, if it is answered
+    from blocks of whole units; ``counting`` are labels of what counts rows beside other functions: of columns, of a `mixed`
+    answer of rows. ``without_interval`` says what is known of an answer that has none.
 
     ``version`` is part of the key, too: whoever changes which noisy integers a recipe takes, in which order or at which scale,
     or what it makes of them, raises it, or stored ones would be replayed as another answer. Golden transcripts in
@@ -242,28 +280,16 @@ class Aggregate(ABC):
     mixed = False
     counts_rows = False
     own_unit = False
+    sums = False
+    in_blocks: ClassVar[str | None] = None
+    counting: ClassVar[frozenset[Hashable]] = frozenset()
     without_interval = "no interval known"
     buying = ""  # of a single number without interval: what buys one, and whether nothing says how many rows there are
-
-    @property
-    def sums(self) -> bool:
-        """Whether it sums values, of which a unit has one total, whatever rows it is of."""
-        return False
 
     @property
     def keeps_rows(self) -> bool:
         """Whether it leaves out rows of a unit with more than count."""
         return not self.sums and self.in_blocks is None
-
-    @property
-    def in_blocks(self) -> str | None:
-        """Where all rows of a unit are, if it is answered from blocks of whole units."""
-        return None
-
-    @property
-    def counting(self) -> frozenset[Hashable]:
-        """Labels of what counts rows beside other functions: of columns, of a `mixed` answer of rows."""
-        return frozenset()
 
     def labelled(self, index: pd.Index[Any]) -> pd.Index[Any]:
         """The index of an answer as people read it in a table or plot."""
@@ -364,7 +390,7 @@ class SingleLook(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Loss of the one measurement."""
-        return loss_of(self._look(terms), terms.unit)
+        return terms.loss(self._look(terms))
 
     def steps(self, terms: Terms) -> Steps:
         """One look, one answer."""
@@ -383,7 +409,7 @@ class Guaranteed(Aggregate):
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound, or what is typical."""
         level, within = wanted.level, in_numbers(wanted).within
-        return least_epsilon(lambda e: self.guarantee(replace(terms, price=Price(e))).typically(level) <= within)
+        return least_epsilon(lambda e: self.guarantee(terms.at(e)).typically(level) <= within)
 
 
 class Counts(SingleLook):
@@ -398,8 +424,7 @@ class Counts(SingleLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each number."""
-        in_numbers(wanted)
-        return least_noised(lambda offer: noise_of(self.look(offer)).half_width(wanted.level), wanted, terms)
+        return terms.least(lambda offer: noise_of(self.look(offer)).half_width(wanted.level), wanted)
 
 
 def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
@@ -423,16 +448,6 @@ def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
     return power(high)
 
 
-def noised(statistic: Statistic, price: Price, unit: PrivacyUnit) -> Measurement:
-    """Return a measurement of an integer vector with the least noise that the price buys."""
-    sensitivity = statistic.sensitivity(unit)
-    if not price.gaussian:
-        return Measurement(statistic, DiscreteLaplace.calibrate(pure_epsilon(price, "this query"), sensitivity))
-    if price.epsilon is not None and price.epsilon < SMALLEST_GAUSSIAN_EPSILON:
-        raise ArgumentValueError("epsilon must be at least 1e-8 for Gaussian noise; leave delta= out")
-    return Measurement(statistic, DiscreteGaussian.calibrate(sensitivity, price.epsilon, price.delta, price.rho))
-
-
 def pure_epsilon(price: Price, what: str) -> Fraction:
     """Return the epsilon of a price that must be pure."""
     if price.gaussian or price.epsilon is None:
@@ -453,24 +468,8 @@ def in_numbers(wanted: Accuracy, duration: bool = False) -> Accuracy:
     return wanted
 
 
-def least_noised(half_width: Callable[[Terms], Any], wanted: Accuracy, terms: Terms) -> Fraction:
-    """Least epsilon at which an error, known from the terms, stays within what is wanted."""
-
-    def fits(epsilon: Fraction) -> bool:
-        if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
-            return False
-        return bool(half_width(replace(terms, price=Price(epsilon, wanted.delta))) <= wanted.within)
-
-    return least_epsilon(fits)
-
-
 def noise_of(look: Measurement) -> Noise:
     """Return the noise of a measurement made by `noised`."""
     if not isinstance(look.mechanism, Noise):
         raise TypeError("this measurement does not add noise")
     return look.mechanism
-
-
-def loss_of(look: Measurement, unit: PrivacyUnit) -> PrivacyLoss:
-    """Return the price of a look."""
-    return look.mechanism.loss(look.statistic.sensitivity(unit))

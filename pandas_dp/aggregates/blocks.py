@@ -22,7 +22,6 @@ from pandas_dp.aggregates.base import (
     Unit,
     least_epsilon,
     noise_of,
-    noised,
     noisy,
 )
 from pandas_dp.aggregates.ladder import Rungs, rungs_around
@@ -105,7 +104,7 @@ def refuse_drowned(what: str, look: Callable[[Terms], Measurement], terms: Terms
     """
     if not drowned(look(terms)):
         return
-    least = least_epsilon(lambda epsilon: not drowned(look(replace(terms, price=Price(epsilon)))))
+    least = least_epsilon(lambda epsilon: not drowned(look(terms.at(epsilon))))
     raise ArgumentValueError(
         f"{what} would return noise as wide as the range of its answers: type at least df.dp(epsilon={show(least)}), "
         f"preferably ten times that, or {remedy}"
@@ -220,7 +219,7 @@ def look_at(
     central one is taken instead of medians.
     """
     if aggregator == "mean":
-        return noised(BlockSums(values), Price(epsilon), unit)
+        return Terms(unit, Price(epsilon)).noised(BlockSums(values))
     if aggregator == "smooth" and isinstance(values, BlockResults) and values.outputs > 1:
         noise = SmoothNoise(BEST_NOISE, epsilon, dimension=values.outputs)
         return Measurement(CentreOfAttention(values, noise.beta), noise)
@@ -232,7 +231,8 @@ def look_at(
         choice = Quantile.calibrate(HALF, cells, for_medians(epsilon, error_bar), sensitivity)
         if not error_bar:
             return Measurement(points, choice)
-        return Measurement(points, Ladder((choice,), noise_of(noised(points, Price(epsilon * BAR_SHARE), unit))))
+        counts = Terms(unit, Price(epsilon * BAR_SHARE)).noised(points)
+        return Measurement(points, Ladder((choice,), noise_of(counts)))
     return Measurement(points, WinsorizedSum.calibrate(epsilon, reach, cells, sensitivity))
 
 

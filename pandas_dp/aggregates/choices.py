@@ -23,7 +23,6 @@ from pandas_dp.aggregates.base import (
     SingleLook,
     Terms,
     Unit,
-    pure_epsilon,
 )
 from pandas_dp.aggregates.uncertainty import ScoreGap
 from pandas_dp.core.lattice import Lattice
@@ -115,7 +114,7 @@ class Choice(SingleLook, Guaranteed):
     def look(self, terms: Terms) -> Measurement:
         """One place for each pick."""
         statistic = self.statistic
-        epsilon, sensitivity = pure_epsilon(terms.price, f"{self.name}()"), statistic.sensitivity(terms.unit)
+        epsilon, sensitivity = terms.epsilon(f"{self.name}()"), statistic.sensitivity(terms.unit)
         if terms.pure and self.weights is None:
             return Measurement(statistic, PermuteAndFlip.calibrate(epsilon, sensitivity, self.picks))
         return Measurement(statistic, ExponentialMechanism.calibrate(epsilon, sensitivity, self.picks, self.weights))

@@ -21,7 +21,6 @@ from pandas_dp.aggregates.base import (
     SingleLook,
     Terms,
     noise_of,
-    noised,
     over_rows,
     scale_of,
 )
@@ -120,7 +119,7 @@ class Together(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """Nine integers for each pair."""
-        return noised(Products(self.columns, self.lattices), terms.price, terms.unit)
+        return terms.noised(Products(self.columns, self.lattices))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Sums from the features, the statistic from the sums; of few rows it has no value."""

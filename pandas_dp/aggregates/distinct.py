@@ -20,7 +20,6 @@ from pandas_dp.aggregates.base import (
     Terms,
     Unit,
     noise_of,
-    noised,
     over_rows,
     scale_of,
 )
@@ -54,7 +53,7 @@ class DistinctCount(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""
-        return noised(Distinct(self.column), terms.price, terms.unit)
+        return terms.noised(Distinct(self.column))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the noisy integer as it is, also below zero."""
@@ -76,7 +75,7 @@ class DistinctCounts(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""
-        return noised(DistinctBy(self.column, self.by), terms.price, terms.unit)
+        return terms.noised(DistinctBy(self.column, self.by))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over all parts, in their order."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Terms, noised
+from pandas_dp.aggregates.base import Terms
 from pandas_dp.aggregates.rotated import Law
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.noise import Noise
@@ -74,7 +74,7 @@ class Form:
 
     def look(self, terms: Terms) -> Measurement:
         """The measurement."""
-        return noised(self.statistic, terms.price, terms.unit)
+        return terms.noised(self.statistic)
 
     def features(self, noisy: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """Noisy features, of each group."""

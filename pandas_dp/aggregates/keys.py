@@ -19,9 +19,6 @@ from pandas_dp.aggregates.base import (
     Steps,
     Terms,
     as_question,
-    in_numbers,
-    least_epsilon,
-    loss_of,
     noise_of,
     noisy,
     once,
@@ -44,7 +41,7 @@ from pandas_dp.core.measurement import Listing, Measurement
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold
 from pandas_dp.core.partition import Bins, Cross, Keys
-from pandas_dp.core.privacy import Price, PrivacyLoss, show
+from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -161,13 +158,7 @@ class FoundCounts(SingleLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each count."""
-        in_numbers(wanted)
-
-        def fits(epsilon: Fraction) -> bool:
-            offered = replace(terms, price=Price(epsilon, wanted.delta))
-            return self.selection(offered).noise.half_width(wanted.level) <= wanted.within
-
-        return least_epsilon(fits)
+        return terms.least(lambda offer: self.selection(offer).noise.half_width(wanted.level), wanted)
 
 
 @dataclass(frozen=True)
@@ -262,7 +253,7 @@ class ByFoundKey(Aggregate):
     def rest(self, terms: Terms) -> Terms:
         """Return what the question is asked on."""
         epsilon = (1 - SHARE) * epsilon_of(terms.price)
-        pure, gaussian = (replace(terms, price=Price(epsilon, delta)) for delta in (Fraction(0), terms.price.delta / 2))
+        pure, gaussian = (terms.at(epsilon, delta) for delta in (Fraction(0), terms.price.delta / 2))
         asked = self._by_none
         if isinstance(asked, GroupsOfBlocks) or epsilon < SMALLEST_GAUSSIAN_EPSILON:
             return pure
@@ -281,7 +272,7 @@ class ByFoundKey(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
-        return loss_of(self.keys_look(terms), terms.unit) + self._by_none.loss(self.rest(terms))
+        return terms.loss(self.keys_look(terms)) + self._by_none.loss(self.rest(terms))
 
     @property
     def _by_none(self) -> Sum | Mean | GroupsOfBlocks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -24,9 +24,7 @@ from pandas_dp.aggregates.base import (
     in_all,
     in_numbers,
     least_epsilon,
-    least_noised,
     noise_of,
-    noised,
     noisy,
     over_rows,
     scale_of,
@@ -39,7 +37,6 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
-from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -136,7 +133,7 @@ class Mean(SingleLook):
         in_numbers(wanted, self.kind.name in ("datetime", "timedelta"))
 
         def fits(epsilon: Fraction) -> bool:
-            return self.error_of_one_row(replace(terms, price=Price(epsilon)), wanted.level) <= wanted.within * rows
+            return self.error_of_one_row(terms.at(epsilon), wanted.level) <= wanted.within * rows
 
         return least_epsilon(fits)
 
@@ -266,7 +263,7 @@ class Sum(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer, or one for each group."""
-        return noised(Total(self.column, self.lattice, self.by), terms.price, terms.unit)
+        return terms.noised(Total(self.column, self.lattice, self.by))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Scale the noisy integers back."""
@@ -292,9 +289,8 @@ class Sum(SingleLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the noise's half-width."""
-        in_numbers(wanted, self.kind.name == "timedelta")
-        step = self.lattice.step
-        return least_noised(lambda offer: noise_of(self.look(offer)).half_width(wanted.level) * step, wanted, terms)
+        step, duration = self.lattice.step, self.kind.name == "timedelta"
+        return terms.least(lambda offer: noise_of(self.look(offer)).half_width(wanted.level) * step, wanted, duration)
 
 
 def of_known(

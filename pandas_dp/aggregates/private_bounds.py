@@ -9,18 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import (
-    Aggregate,
-    Answer,
-    Caution,
-    ExpectedError,
-    Steps,
-    Terms,
-    as_question,
-    loss_of,
-    noise_of,
-    noised,
-)
+from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, as_question, noise_of
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, none_seen
 from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.aggregates.rotated import half_width, known
@@ -100,11 +89,11 @@ class PrivateBounds(Aggregate):
 
     def _look(self, terms: Terms) -> Measurement:
         bins = Bins(self.question.column, (-FARTHEST, *self.edges[1:-1], FARTHEST))
-        return noised(RowCounts(by=bins, once=True), terms.price.share(SHARE), terms.unit)
+        return terms.share(SHARE).noised(RowCounts(by=bins, once=True))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks. Gaussian noise is rounded up by lattice, so the declared loss is that without any rounding."""
-        first, rest = loss_of(self._look(terms), terms.unit), _rest(terms)
+        first, rest = terms.loss(self._look(terms)), terms.share(1 - SHARE)
         second = self.question.loss(rest)
         return first + (PrivacyLoss.gaussian(_most_rho(rest.price)) if rest.price.gaussian else second)
 
@@ -116,22 +105,22 @@ class PrivateBounds(Aggregate):
         found = bounds(noisy, least, beside, self.edges)
         share, unseen = f"{show(100 * SHARE)} % of the price", _unseen(found, least, beside, self.edges, terms)
         if found is None:
-            answer = yield from self.question.steps(_rest(terms))
+            answer = yield from self.question.steps(terms.share(1 - SHARE))
             none = Caution(f"no value, as {share} found no bounds: too few rows for the noise; {TYPE_THEM}")
             return Answer(answer.value * math.nan, answer.mechanism, None, (none, unseen), found="no bounds found")
         step = Fraction(1) if self._one_by_one and found[1] - found[0] <= MOST_WHOLE else None
         question = replace(self.question, lattice=Lattice.between(*found, self.bits, step))
         ends = f"[{show(found[0])}, {show(found[1])}]"
         if isinstance(question, Mean) and question.by is None and terms.unit.column is None:
-            answer = yield from _mean_and_cut(question, found, _rest(terms))
+            answer = yield from _mean_and_cut(question, found, terms.share(1 - SHARE))
         else:
-            answer = yield from question.steps(_rest(terms))
+            answer = yield from question.steps(terms.share(1 - SHARE))
         told = f"of values clipped to {ends}; {share} found these bounds"
         return replace(answer, notes=(*answer.notes, told, unseen), found=f"of values clipped to {ends}")
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of a quantile, but for the number of points in the bounds; of others it depends on the bounds."""
-        found = self.question.expected(_rest(terms), rows)
+        found = self.question.expected(terms.share(1 - SHARE), rows)
         ranks = isinstance(self.question, QuantileOf)
         error = f"about: {found.error}" if ranks else "not known in advance: it depends on the bounds that are bought"
         return ExpectedError(found.mechanism, None, error, None, (f"{show(100 * SHARE)} % of the price buys bounds",))
@@ -202,10 +191,6 @@ def _mean_and_cut(mean: Mean, found: Ends, terms: Terms) -> Steps:
     if not known([pair], law)[0]:
         return Answer(math.nan, noise.name, None, (none_seen(law, 2, cells, grouped=False), note))
     return Answer(mean.of_cell(pair), noise.name, Ratio((pair,), law, mean.lattice, mean.kind), (note,))
-
-
-def _rest(terms: Terms) -> Terms:
-    return replace(terms, price=terms.price.share(1 - SHARE))
 
 
 def _most_rho(price: Price) -> Fraction:

@@ -19,10 +19,7 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     SingleLook,
     Terms,
-    in_numbers,
-    least_noised,
     noise_of,
-    noised,
     over_rows,
     scale_of,
 )
@@ -162,7 +159,7 @@ class RangeLook(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """Noisy integers in the form of the chosen strategy."""
-        return noised(strategy(self.by, terms.unit, terms.price.gaussian, self.workload), terms.price, terms.unit)
+        return terms.noised(strategy(self.by, terms.unit, terms.price.gaussian, self.workload))
 
 
 @dataclass(frozen=True)
@@ -189,10 +186,7 @@ class RangeCounts(RangeLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the widest of the bins' half-widths."""
-        in_numbers(wanted)
-        return least_noised(
-            lambda offer: self._widest(parts_error(self.look(offer), offer.unit), wanted.level), wanted, terms
-        )
+        return terms.least(lambda at: self._widest(parts_error(self.look(at), at.unit), wanted.level), wanted)
 
     def _widest(self, error: PartsError, level: float) -> float:
         return float(np.max(error.half_widths(level)))

@@ -25,8 +25,6 @@ from pandas_dp.aggregates.base import (
     Terms,
     Unit,
     noise_of,
-    noised,
-    pure_epsilon,
     unit_of,
 )
 from pandas_dp.aggregates.blocks import (
@@ -191,7 +189,7 @@ class GroupsOfBlocks(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """The whole price, as pure mechanisms."""
-        epsilon = pure_epsilon(terms.price, f"{self.name}()")
+        epsilon = terms.epsilon(f"{self.name}()")
         return PrivacyLoss.pure(epsilon * SIZES_SHARE) + PrivacyLoss.pure(epsilon * (1 - SIZES_SHARE))
 
     def plan(self, terms: Terms, rows: int) -> tuple[BlockMeans | BlockResults, str, Measurement]:
@@ -213,7 +211,7 @@ class GroupsOfBlocks(Aggregate):
 
     def steps(self, terms: Terms) -> Steps:
         """Sizes first, then one look at the blocks."""
-        first = noised(RowCounts(self.column, self.by, units=True), terms.price.share(SIZES_SHARE), terms.unit)
+        first = terms.share(SIZES_SHARE).noised(RowCounts(self.column, self.by, units=True))
         noisy = yield first
         values, aggregator, look = self.plan(terms, max(int(median(noisy)), 0))
         found, how = self.read(values, aggregator, look, (yield look))
@@ -241,7 +239,7 @@ class GroupsOfBlocks(Aggregate):
 
     def _left(self, terms: Terms) -> Fraction:
         """Epsilon of the look at the blocks."""
-        return pure_epsilon(terms.price, f"{self.name}()") * (1 - SIZES_SHARE)
+        return terms.epsilon(f"{self.name}()") * (1 - SIZES_SHARE)
 
     def _choose(self, blocks: int | None, terms: Terms, rows: int) -> tuple[int, str]:
         each = for_medians(self._left(terms), self.error_bar) / self.values.sensitivity(terms.unit).touched
@@ -310,7 +308,7 @@ class SampleAndAggregate(FromBlocks):
         blocks, aggregator = self._chosen(terms)
         results = BlockResults(self.function, self.lattice, blocks, equal=terms.counted)
         reach = TUKEY if self.widening == "tukey" else smith_reach(blocks)
-        return look_at(results, aggregator, pure_epsilon(terms.price, SAA), terms.unit, reach, self.error_bar)
+        return look_at(results, aggregator, terms.epsilon(SAA), terms.unit, reach, self.error_bar)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a number within the bounds."""
@@ -330,7 +328,7 @@ class SampleAndAggregate(FromBlocks):
         return expected_of(self.answer(middle(look, self.lattice), look, terms), look)
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
-        epsilon = for_medians(pure_epsilon(terms.price, SAA), self.error_bar)
+        epsilon = for_medians(terms.epsilon(SAA), self.error_bar)
         return choose(self.blocks, self.aggregator, epsilon, terms.about(self.rows))
 
 
@@ -354,7 +352,7 @@ class VoteOfBlocks(FromBlocks):
 
     def look(self, terms: Terms) -> Measurement:
         """One index."""
-        epsilon = pure_epsilon(terms.price, SAA)
+        epsilon = terms.epsilon(SAA)
         votes = BlockVotes(self.function, self.keys.keys, self.number(terms), terms.counted)
         family = PermuteAndFlip if terms.pure else ExponentialMechanism
         return Measurement(votes, family.calibrate(epsilon, votes.sensitivity(terms.unit)))
@@ -381,5 +379,5 @@ class VoteOfBlocks(FromBlocks):
 
     def number(self, terms: Terms) -> int:
         """How many blocks."""
-        epsilon = pure_epsilon(terms.price, SAA)
+        epsilon = terms.epsilon(SAA)
         return choose(self.blocks, "vote", epsilon, terms.about(self.rows))[0]

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    SAY,
-    Aggregate,
-    Answer,
-    Caution,
-    ExpectedError,
-    Guarantee,
-    Steps,
-    Terms,
-    once,
-)
+from pandas_dp.aggregates.base import SAY, Aggregate, Answer, Caution, ExpectedError, Guarantee, Steps, Terms, once
 from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
 from pandas_dp.aggregates.told import noises
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends, ErrorModel
@@ -130,7 +120,7 @@ class Several(Aggregate):
         return max(3 if self.sums else 1, *(part.question.version for part in self.parts))
 
     @property
-    def sums(self) -> bool:
+    def sums(self) -> bool:  # type: ignore[override]
         """Whether one of its questions sums values."""
         return any(part.question.sums for part in self.parts)
 
@@ -145,7 +135,7 @@ class Several(Aggregate):
         return any(part.question.keeps_rows for part in self.parts)
 
     @property
-    def counting(self) -> frozenset[Hashable]:
+    def counting(self) -> frozenset[Hashable]:  # type: ignore[override]
         """Labels of its counts, and of those that come with a question."""
         own = {self._label(part) for part in self.parts if part.question.counts_rows}
         return frozenset(own.union(*(part.question.counting for part in self.parts)))
@@ -179,7 +169,7 @@ class Several(Aggregate):
         questions = tuple(self.parts[place].question for place in places)
         share = sum((self.parts[place].share for place in places), Fraction(0))
         bought = questions[0] if len(questions) == 1 else SharedMoments(questions)  # type: ignore[arg-type]
-        return Lot(places, bought, replace(terms, price=terms.price.share(share)), share)
+        return Lot(places, bought, terms.share(share), share)
 
     def check(self, terms: Terms) -> None:
         """Refuse what a part refuses."""

@@ -288,7 +288,7 @@ def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int
     kept = tuple(i for i, (one, _) in enumerate(asked) if terms.unit.column is None or not isinstance(one, Sum))
     while len(kept) > 1 and any(not isinstance(asked[i][0], Count | CountBy) for i in kept):
         together = SharedMoments(tuple(asked[i][0] for i in kept))
-        paid = _at(sum((asked[i][1] for i in kept), Fraction(0)), terms)
+        paid = terms.share(sum((asked[i][1] for i in kept), Fraction(0)))
         better = tuple(i for i in kept if together.deviation(asked[i][0], paid) <= SLACK * _alone(*asked[i], terms))
         if better == kept:
             return kept
@@ -298,12 +298,8 @@ def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int
 
 def _alone(question: Moment, share: Fraction, terms: Terms) -> float:
     """What `SharedMoments.deviation` is compared with."""
-    paid = _at(share, terms)
+    paid = terms.share(share)
     if isinstance(question, Mean | Variance):
         return SharedMoments((question,)).deviation(question, paid)
     noise = noise_of(question.look(paid))
     return noise.standard_deviation * float(question.lattice.step if isinstance(question, Sum) else 1)
-
-
-def _at(share: Fraction, terms: Terms) -> Terms:
-    return replace(terms, price=terms.price.share(share))

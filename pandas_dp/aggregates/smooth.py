@@ -23,9 +23,7 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     Steps,
     Terms,
-    loss_of,
     noise_of,
-    noised,
     once,
 )
 from pandas_dp.aggregates.uncertainty import Additive
@@ -170,7 +168,7 @@ class Smoothed(Aggregate):
         statistics = self.statistics(noise.beta)
         looks = [Measurement(statistic, noise) for statistic in statistics]
         if self.error_bar:
-            looks.insert(0, noised(SmoothScale(statistics[0]), Price(epsilon - left), terms.unit))
+            looks.insert(0, terms.at(epsilon - left).noised(SmoothScale(statistics[0])))
         return looks
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -180,7 +178,7 @@ class Smoothed(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""
-        return sum((loss_of(look, terms.unit) for look in self._looks(terms)), PrivacyLoss())
+        return sum((terms.loss(look) for look in self._looks(terms)), PrivacyLoss())
 
     def steps(self, terms: Terms) -> Steps:
         """One look after the other."""

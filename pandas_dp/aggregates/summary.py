@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    AT,
-    BAR_SHARE,
-    Aggregate,
-    Answer,
-    Caution,
-    ExpectedError,
-    Steps,
-    Terms,
-    noise_of,
-    noised,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import AT, BAR_SHARE, Aggregate, Answer, Caution, ExpectedError, Steps, Terms, noise_of
 from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.ladder import Rungs, held, rungs_around, told
 from pandas_dp.aggregates.moments import Mean, Variance
@@ -148,15 +136,15 @@ class Summary(Aggregate):
 
     def _choices(self, rest: Terms, q: Fraction) -> RecursiveQuantiles:
         levels = (q, *QUARTILES, 1 - q)
-        epsilon = pure_epsilon(rest.price, "describe()")
+        epsilon = rest.epsilon("describe()")
         return RecursiveQuantiles.calibrate(levels, self.ranks.cells, epsilon, self._counts.sensitivity(rest.unit))
 
     def _sums(self, terms: Terms) -> Terms:
-        pure_epsilon(terms.price, "describe()")
-        return replace(terms, price=terms.price.share(SUMS_SHARE))
+        terms.epsilon("describe()")
+        return terms.share(SUMS_SHARE)
 
     def _rest(self, terms: Terms) -> Terms:
-        return replace(terms, price=terms.price.share(1 - SUMS_SHARE))
+        return terms.share(1 - SUMS_SHARE)
 
 
 @dataclass(frozen=True)
@@ -168,12 +156,11 @@ class SummaryWithBars(Summary):
     version = 2
 
     def _rest(self, terms: Terms) -> Terms:
-        rest = super()._rest(terms)
-        return replace(rest, price=rest.price.share(1 - BAR_SHARE))
+        return super()._rest(terms).share(1 - BAR_SHARE)
 
     def _mechanism(self, terms: Terms, q: Fraction) -> Ladder:
-        half = super()._rest(terms).price.share(BAR_SHARE)
-        return Ladder((self._choices(self._rest(terms), q),), noise_of(noised(self._counts, half, terms.unit)))
+        counts = super()._rest(terms).share(BAR_SHARE).noised(self._counts)
+        return Ladder((self._choices(self._rest(terms), q),), noise_of(counts))
 
     def _told(self, noisy: Noisy, mechanism: Any) -> list[tuple[Any, Error]]:
         levels = (Fraction(0), *QUARTILES, Fraction(1))

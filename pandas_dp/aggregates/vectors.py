@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import AT, PLAIN, Answer, ExpectedError, Terms, noise_of, pure_epsilon, scale_of
+from pandas_dp.aggregates.base import AT, PLAIN, Answer, ExpectedError, Terms, noise_of, scale_of
 from pandas_dp.aggregates.blocks import (
     ALONE,
     REMEDY,
@@ -76,7 +76,7 @@ class VectorOfBlocks(FromBlocks):
 
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
-        return look_at(self._results(terms), self._chosen(terms)[1], pure_epsilon(terms.price, WHAT), terms.unit)
+        return look_at(self._results(terms), self._chosen(terms)[1], terms.epsilon(WHAT), terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Back to the bounds of each name."""
@@ -113,7 +113,7 @@ class VectorOfBlocks(FromBlocks):
         return self.repeats * len(self.names)
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
-        epsilon = pure_epsilon(terms.price, WHAT) / self._outputs
+        epsilon = terms.epsilon(WHAT) / self._outputs
         blocks, aggregator = choose(self.blocks, self.aggregator, epsilon, terms.about(self.rows))
         return (min(blocks, MOST_FOR_CENTRE) if aggregator == "smooth" else blocks), aggregator
 

@@ -19,19 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import (
-    AT,
-    IN_ROWS,
-    Answer,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    in_numbers,
-    least_noised,
-    noise_of,
-    noised,
-    scale_of,
-)
+from pandas_dp.aggregates.base import AT, IN_ROWS, Answer, ExpectedError, SingleLook, Terms, noise_of, scale_of
 from pandas_dp.aggregates.ranges import hierarchy_of, shapes
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -281,7 +269,7 @@ class WorkloadAnswers(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """Noisy integers in the form of the chosen strategy."""
-        return noised(self._strategy(terms), terms.price, terms.unit)
+        return terms.noised(self._strategy(terms))
 
     def drawn(self, terms: Terms) -> tuple[str, ...]:
         """An optimised strategy is floats' work: noisy integers are read again by the very strategy that they were drawn by."""
@@ -299,7 +287,7 @@ class WorkloadAnswers(SingleLook):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The widest interval, and the error of all queries together, beside that of sums of noisy counts."""
-        look, plain = self.look(terms), noised(Tree(self.by), terms.price, terms.unit)
+        look, plain = self.look(terms), terms.noised(Tree(self.by))
         error = self._error(look, terms)
         half = float(error.half_widths(LEVEL).max())
         after, before = (
@@ -316,10 +304,7 @@ class WorkloadAnswers(SingleLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the widest of the half-widths."""
-        in_numbers(wanted)
-        return least_noised(
-            lambda offer: float(self._error(self.look(offer), offer).half_widths(wanted.level).max()), wanted, terms
-        )
+        return terms.least(lambda at: float(self._error(self.look(at), at).half_widths(wanted.level).max()), wanted)
 
     def _strategy(self, terms: Terms) -> Strategy:
         return least(self.by, terms.unit, terms.price.gaussian, self.queries)
