@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import ClassVar, cast
 
 from pandas_dp.aggregates.base import (
     BAR_SHARE,
@@ -66,14 +67,10 @@ class FromBlocks(SingleLook):
     ``rows`` is about how many there are, if the caller says so.
     """
 
+    name: ClassVar[str]  # of the question, for errors
     rows: int | None
     by_rows = True
     in_blocks = IN_ONE_BLOCK
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The question, for errors."""
 
     @abstractmethod
     def number(self, terms: Terms) -> int:
@@ -198,10 +195,7 @@ def for_medians(epsilon: Fraction, error_bar: bool) -> Fraction:
 
 def medians(mechanism: Quantile | Ladder) -> Quantile:
     """What draws them."""
-    found = mechanism.choices[0] if isinstance(mechanism, Ladder) else mechanism
-    if not isinstance(found, Quantile):
-        raise TypeError("one median of each part")
-    return found
+    return cast("Quantile", mechanism.choices[0] if isinstance(mechanism, Ladder) else mechanism)
 
 
 def look_at(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pandas as pd
 
@@ -76,10 +76,7 @@ class Choice(SingleLook, Guaranteed):
     with the best of those not picked before, which is at least the true one of its rank.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The question, for errors."""
+    name: ClassVar[str]  # of the question, for errors
 
     @property
     @abstractmethod
@@ -157,9 +154,7 @@ class AmongKeys(Choice):
 
 def _picking(look: Measurement) -> PermuteAndFlip | ExponentialMechanism:
     mechanism = look.mechanism.choice if isinstance(look.mechanism, PartByPart) else look.mechanism
-    if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
-        raise TypeError("this measurement is no choice")
-    return mechanism
+    return cast("PermuteAndFlip | ExponentialMechanism", mechanism)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import (
     IN_ROWS,
@@ -26,7 +25,8 @@ from pandas_dp.aggregates.base import (
 )
 from pandas_dp.aggregates.covariance_bars import Covariances, Sums
 from pandas_dp.aggregates.moments import few_rows_of
-from pandas_dp.aggregates.uncertainty import LEVEL, Ends
+from pandas_dp.aggregates.rotated import Floats
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends, holding
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -37,7 +37,6 @@ FAR = 3  # half-widths of a variance that it must lie above 0, for what is divid
 ALL = Caution(
     "no interval, since it would hold every possible value: take more rows, a larger epsilon or narrower bounds"
 )
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -77,11 +76,7 @@ class Linearised:
         known = unit <= most  # shape (entries,)
         half = np.full(known.shape, np.inf)
         half[known] = unit * length[known] / (1 - unit / self.breaks)
-        own = value.to_numpy(dtype=np.float64)
-        low, high = np.maximum(centre - half, least), np.minimum(centre + half, largest)
-        ends = np.fmin(low, own), np.fmax(high, own)  # an interval contains its value
-        lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
-        return lower, upper
+        return holding(value, np.maximum(centre - half, least), np.minimum(centre + half, largest))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -161,9 +161,7 @@ class CrossTable(SingleLook):
 
     @property
     def _labels(self) -> tuple[Labels, ...]:
-        if not isinstance(self.question.labels, CrossLabels):
-            raise TypeError("the cells of a table are those of a cross partition")
-        return tuple(labels for labels in self.question.labels.factors if isinstance(labels, Labels))
+        return cast("tuple[Labels, ...]", cast("CrossLabels", self.question.labels).factors)
 
     def look(self, terms: Terms) -> Measurement:
         """That of the question."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import (
     IN_ROWS,
@@ -25,7 +24,7 @@ from pandas_dp.aggregates.base import (
 )
 from pandas_dp.aggregates.count import CountBy, int64s
 from pandas_dp.aggregates.moments import none_seen
-from pandas_dp.aggregates.rotated import level_of_few, threshold
+from pandas_dp.aggregates.rotated import Floats, level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, Additive, Ends, normal
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -33,7 +32,6 @@ from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.counts import Distinct, DistinctBy
 from pandas_dp.facts.labels import CrossLabels, Labels
 
-Floats = NDArray[np.float64]
 TRANSITIVE = "that of three cells whose first equals the second and that the third, the first equals the third"
 
 
@@ -101,7 +99,7 @@ class SumOf:
             return self.noise.tail(level)
         return self.noise.combined(level) * math.sqrt(self.terms)
 
-    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    def half_widths(self, weights: Floats, level: float) -> Floats:
         """See `Noise`."""
         return self.noise.half_widths(np.repeat(weights, self.terms, axis=0), level)
 
@@ -183,10 +181,8 @@ class Proportions:
             wider = sampled_shares(parts, total, self.noise, (1, len(self.counts)), level)
             low, high = np.minimum(low, wider[0]), np.maximum(high, wider[1])
         own = value.to_numpy()
-        ends = (
-            np.where(own < low, own, low),
-            np.where(own > high, own, high),
-        )  # by rounding; missing ones change nothing
+        # by rounding; missing ones change nothing
+        ends = np.where(own < low, own, low), np.where(own > high, own, high)
         lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
         return lower, upper
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -151,10 +151,7 @@ class FoundCounts(SingleLook):
 
     def selection(self, terms: Terms) -> NoisyThreshold:
         """Return the mechanism: its noise and its threshold are public."""
-        mechanism = self._look(terms).mechanism
-        if not isinstance(mechanism, NoisyThreshold):
-            raise TypeError("this look selects no keys")
-        return mechanism
+        return cast("NoisyThreshold", self._look(terms).mechanism)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each count."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, as_question, noise_of
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, none_seen
 from pandas_dp.aggregates.quantiles import QuantileOf
-from pandas_dp.aggregates.rotated import half_width, known
+from pandas_dp.aggregates.rotated import Floats, half_width, known
 from pandas_dp.aggregates.uncertainty import LEVEL, Ratio, percent
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -167,7 +166,7 @@ class Twice:
         """See `Noise`."""
         return 2 * self.noise.tail(level)
 
-    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    def half_widths(self, weights: Floats, level: float) -> Floats:
         """See `Noise`."""
         return self.noise.half_widths(np.concatenate([weights, weights]), level)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.aggregates.moments import few_rows_of
 from pandas_dp.aggregates.rotated import EMPTY, level_of_few
 from pandas_dp.aggregates.tidy import isotonic
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends, holding
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins
@@ -136,9 +136,7 @@ class SharesError:
         low, high = (np.clip((middle + side * half) / under, 0, 1) for side in (-1, 1))
         low, high = np.where(known, low, 0), np.where(known, high, 1)
         low[-1], high[0] = 1, 0
-        ends = np.fmin(low, value), np.fmax(high, value)  # a fitted share may lie outside
-        lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)
-        return lower, upper
+        return holding(value, low, high)  # a fitted share may lie outside
 
 
 @dataclass(frozen=True)
@@ -232,10 +230,7 @@ def _of_shares(hierarchy: Hierarchy) -> Any:
 
 def parts_error(look: Measurement, unit: PrivacyUnit) -> PartsError:
     """Error of the parts' estimates from a look of a `RangeLook`."""
-    statistic = look.statistic
-    if not isinstance(statistic, Tree | Haar):
-        raise TypeError("this measurement does not count runs of parts")
-    return PartsError(noise_of(look), hierarchy_of(statistic, unit))
+    return PartsError(noise_of(look), hierarchy_of(cast("Tree | Haar", look.statistic), unit))
 
 
 def hierarchy_of(statistic: Tree | Haar, unit: PrivacyUnit) -> Hierarchy:

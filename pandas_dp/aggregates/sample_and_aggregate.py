@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -168,9 +168,7 @@ class GroupsOfBlocks(Aggregate):
     @property
     def by(self) -> Partition:
         """The groups."""
-        if self.values.by is None:
-            raise TypeError("groups of blocks have groups")
-        return self.values.by
+        return cast("Partition", self.values.by)
 
     def check(self, terms: Terms) -> None:
         """Refuse more blocks in all than one call may have, as far as public numbers tell how many there will be.
@@ -369,9 +367,7 @@ class VoteOfBlocks(FromBlocks):
 
     def _known(self, look: Measurement, terms: Terms) -> tuple[str, Guarantee, tuple[str, ...]]:
         """What is known of every answer: mechanism, error and notes."""
-        mechanism, blocks = look.mechanism, self.number(terms)
-        if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
-            raise TypeError("a vote is a selection")
+        mechanism, blocks = cast("PermuteAndFlip | ExponentialMechanism", look.mechanism), self.number(terms)
         error = gap_of(mechanism, self.keys.count, blocks)
         sizes = size_note(blocks, terms.about(self.rows))
         notes = (f"{blocks:,} blocks, vote of the results", *sizes, *self.tried)

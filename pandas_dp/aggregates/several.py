@@ -13,7 +13,7 @@ import pandas as pd
 from pandas_dp.aggregates.base import SAY, Aggregate, Answer, Caution, ExpectedError, Guarantee, Steps, Terms, once
 from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
 from pandas_dp.aggregates.told import noises
-from pandas_dp.aggregates.uncertainty import LEVEL, Ends, ErrorModel
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends, ErrorModel, series_of
 from pandas_dp.core.privacy import PrivacyLoss
 
 Error = ErrorModel | Guarantee | None
@@ -86,8 +86,7 @@ class Cells:
             model = known.get(label)
             told = model is not None and not isinstance(model, Guarantee)
             ends.append(model.bounds(entry, level) if told else (np.nan, np.nan))  # type: ignore[union-attr]
-        lower, upper = (pd.Series([pair[side] for pair in ends], index=value.index, name=value.name) for side in (0, 1))
-        return lower, upper
+        return series_of(ends, value)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     SingleLook,
     Terms,
+    as_question,
     noise_of,
     over_rows,
     unit_of,
@@ -29,9 +30,7 @@ from pandas_dp.aggregates.forms import Form, form_of
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, of_known
 from pandas_dp.aggregates.rotated import Law, half_width, mean_of_three
 from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive, Ends, ErrorModel, Ratio, around, series_of
-from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.facts.kinds import Kind
 
@@ -121,24 +120,11 @@ class SharedMoments(SingleLook):
         return 2 if any(isinstance(question, Variance) for question in self.questions) else 1
 
     @cached_property
-    def _bounded(self) -> Sum | Mean | Variance:
+    def question(self) -> Sum | Mean | Variance:
         """A question on the lattice of the look."""
         return next(question for question in self.questions if isinstance(question, Sum | Mean | Variance))
 
-    @property
-    def lattice(self) -> Lattice:
-        """Of the look."""
-        return self._bounded.lattice
-
-    @property
-    def kind(self) -> Kind:
-        """Of the column."""
-        return self._bounded.kind
-
-    @property
-    def by(self) -> Partition | None:
-        """The groups."""
-        return self._bounded.by
+    lattice, kind, by = map(as_question, ("lattice", "kind", "by"))  # of the look
 
     @property
     def by_rows(self) -> bool:  # type: ignore[override]
@@ -148,7 +134,7 @@ class SharedMoments(SingleLook):
     def form(self, terms: Terms) -> Form:
         """What is released."""
         full = any(question.full for question in self.questions if isinstance(question, Mean | Variance))
-        return form_of(Moments(self._bounded.column, self.lattice, self.degree, self.by), terms, full)
+        return form_of(Moments(self.question.column, self.lattice, self.degree, self.by), terms, full)
 
     @property
     def _weights(self) -> tuple[int, ...]:
@@ -212,7 +198,7 @@ class SharedMoments(SingleLook):
         return (1.0,) * (self.degree + 1), Fraction(1, row)
 
     def _mean_error(self, parts: Sequence[Features], row: int, noise: Law) -> ErrorModel:
-        scalar = self._bounded.labels is None
+        scalar = self.question.labels is None
         if self.degree == 1:
             return Ratio(tuple((f[0], f[1]) for f in parts), noise, self.lattice, self.kind, scalar, row)
         half = self.lattice.width / 2
@@ -249,8 +235,8 @@ class SharedMoments(SingleLook):
 
     def _shaped(self, values: list[Any]) -> Any:
         """One number, or a Series by group."""
-        labels = self._bounded.labels
-        return values[0] if labels is None else pd.Series(values, index=labels.index(), name=self._bounded.column)
+        labels = self.question.labels
+        return values[0] if labels is None else pd.Series(values, index=labels.index(), name=self.question.column)
 
     def deviation(self, question: Moment, terms: Terms) -> float:
         """Standard deviation of an answer to the first order, at its worst over the data, but for a public factor.

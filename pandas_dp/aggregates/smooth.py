@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -189,10 +189,8 @@ class Smoothed(Aggregate):
         values = [self.kind.value(clipped(self.values, offset)) for offset in noisy[int(self.error_bar) :]]
         if not self.error_bar:
             return Answer(self.shown(values), name, None, (NOTE,))
-        mechanism = looks[1].mechanism
-        if not isinstance(mechanism, SmoothNoise):
-            raise TypeError("the second look draws the value")
-        scale = BoughtScale(self.noise, float(mechanism.alpha), noisy[0], noise_of(looks[0]), self.values.cells)
+        alpha = float(cast("SmoothNoise", looks[1].mechanism).alpha)
+        scale = BoughtScale(self.noise, alpha, noisy[0], noise_of(looks[0]), self.values.cells)
         error = Additive(scale, self.values.step, self.kind, (self.values.lower, self.values.upper))
         return Answer(self.shown(values), name, error, (BAR_NOTE,))
 

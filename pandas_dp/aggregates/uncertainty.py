@@ -28,15 +28,8 @@ Ends = tuple[Any, Any]
 NUMBER = Kind("number")
 MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not fit into pandas' 64 bits
 MOST_INTEGER = 2**62
-DURATION_UNITS = (
-    ("days", pd.Timedelta(days=1)),
-    ("h", pd.Timedelta(hours=1)),
-    ("min", pd.Timedelta(minutes=1)),
-    ("s", pd.Timedelta(seconds=1)),
-    ("ms", pd.Timedelta(milliseconds=1)),
-    ("µs", pd.Timedelta(microseconds=1)),
-    ("ns", pd.Timedelta(1, unit="ns")),
-)
+UNITS: tuple[Any, ...] = ("days", "h", "min", "s", "ms", "µs", "ns")
+DURATION_UNITS = tuple((name, pd.Timedelta(1, unit=name)) for name in UNITS)
 
 
 class HalfWidth(Protocol):
@@ -363,6 +356,13 @@ def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
 def _fits(value: pd.Series[Any], half: Fraction) -> bool:
     """Whether the ends are int64 for sure."""
     return half < MOST_INTEGER and bool(value.between(-MOST_INTEGER, MOST_INTEGER).all())
+
+
+def holding(value: pd.Series[Any], lower: Any, upper: Any) -> Ends:
+    """Ends as they are told: an interval contains its value."""
+    own = value.to_numpy(dtype=np.float64)
+    ends = (pd.Series(end, index=value.index, name=value.name) for end in (np.fmin(lower, own), np.fmax(upper, own)))
+    return next(ends), next(ends)
 
 
 def series_of(ends: list[Ends], like: pd.Series[Any]) -> Ends:

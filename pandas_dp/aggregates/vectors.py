@@ -6,11 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import AT, PLAIN, Answer, ExpectedError, Terms, noise_of, scale_of
 from pandas_dp.aggregates.blocks import (
@@ -24,7 +23,8 @@ from pandas_dp.aggregates.blocks import (
     middle,
     size_note,
 )
-from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive, Ends
+from pandas_dp.aggregates.rotated import Floats
+from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive, Ends, series_of
 from pandas_dp.core.lattice import RANK_BITS, Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.blocks import BlockResults
@@ -57,10 +57,8 @@ class VectorOfBlocks(FromBlocks):
     rows: int | None
     aggregator: str
 
-    @property
-    def repeats(self) -> int:
-        """How many numbers of each name a block has."""
-        return 1
+    repeats: ClassVar[int] = 1  # numbers of each name that a block has
+    shown_columns: ClassVar[tuple[str, ...] | None] = None  # what a block shows; None: all columns
 
     @abstractmethod
     def function(self, lower: tuple[float, ...], upper: tuple[float, ...]) -> Callable[[pd.DataFrame], Any]:
@@ -122,11 +120,6 @@ class VectorOfBlocks(FromBlocks):
         function, blocks = self.function(lower, upper), self._chosen(terms)[0]
         return BlockResults(function, UNIT, blocks, self._outputs, self.shown_columns, equal=terms.counted)
 
-    @property
-    def shown_columns(self) -> tuple[str, ...] | None:
-        """What a block shows; None: all columns."""
-        return None
-
     def _scaled(self, error: Additive) -> ByName:
         """The same noise in the units of each name."""
         return ByName(
@@ -151,8 +144,7 @@ class ByName:
         if value.name in self.models:
             return self.models[str(value.name)].bounds(value, level)
         ends = [self.models[str(name)].bounds(entry, level) for name, entry in value.items()]
-        lower, upper = (pd.Series([pair[side] for pair in ends], index=value.index) for side in (0, 1))
-        return lower, upper
+        return series_of(ends, value)
 
 
 @dataclass(frozen=True)
@@ -204,7 +196,6 @@ def by_name(result: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
     return found if len(found) == len(names) else ()
 
 
-Floats = NDArray[np.float64]
 STARTS, ROUNDS = 8, 25
 
 
@@ -287,12 +278,12 @@ class KMeans(VectorOfBlocks):
     name = "kmeans"
 
     @property
-    def repeats(self) -> int:
+    def repeats(self) -> int:  # type: ignore[override]
         """One for each centre."""
         return self.k
 
     @property
-    def shown_columns(self) -> tuple[str, ...]:
+    def shown_columns(self) -> tuple[str, ...]:  # type: ignore[override]
         """Those of the centres alone."""
         return self.names
 

@@ -12,14 +12,13 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pandas_dp.aggregates.rotated import Floats
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.randomness import Fill, random_bytes
 
-Floats = NDArray[np.float64]
 HIGHEST = 0.999  # level above which the bound is taken that holds for all weights
 CORRECTION_SHARE = 0.05  # of the error probability there, spent on what is discrete about the noise
 FINE = 18.0  # variance of noise from which whole steps are small, as of Laplace noise of scale 3
@@ -225,7 +224,7 @@ class MeanNoise(Noise):
         law = self._law
         return for_all_weights(law.variance, law.squares + 1, level)
 
-    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    def half_widths(self, weights: Floats, level: float) -> Floats:
         """See `Noise`: draws of one kind of noise are those of the first one with other weights."""
         noises = [noise for _, noise in self.parts]
         if len({type(noise) for noise in noises}) > 1:
@@ -233,7 +232,7 @@ class MeanNoise(Noise):
         sizes = [float(share * Fraction(getattr(noise, noise.told))) for share, noise in self.parts]
         unit = float(getattr(noises[0], noises[0].told))
         of_one = noises[0].half_widths(np.concatenate([weights * (size / unit) for size in sizes]), level)
-        rounding: NDArray[np.float64] = np.abs(weights).sum(axis=0) / 2
+        rounding: Floats = np.abs(weights).sum(axis=0) / 2
         return of_one + rounding
 
     def lifting(self, steps: int, bits: int) -> Fraction:

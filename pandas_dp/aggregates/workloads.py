@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -280,7 +280,11 @@ class WorkloadAnswers(SingleLook):
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over the queries."""
-        error, strategy, rows = self._error(look, terms), self._measured(look, terms), self._rows()
+        error, strategy, rows = (
+            self._error(look, terms),
+            self._measured(look, terms),
+            rows_of(self.queries, self.by.count),
+        )
         parts = inverse(strategy) @ (strategy.T @ np.array(noisy, dtype=np.float64))
         series = pd.Series(np.round(rows @ parts, DIGITS), index=self.labels.index(), name="count")
         return Answer(series, self._name(look, terms), error)
@@ -309,27 +313,18 @@ class WorkloadAnswers(SingleLook):
     def _strategy(self, terms: Terms) -> Strategy:
         return least(self.by, terms.unit, terms.price.gaussian, self.queries)
 
-    def _rows(self) -> Floats:
-        return rows_of(self.queries, self.by.count)
-
     def _measured(self, look: Measurement, terms: Terms) -> Floats:
-        return measured(_of(look), terms.unit)
+        return measured(cast("Strategy", look.statistic), terms.unit)
 
     def _error(self, look: Measurement, terms: Terms) -> QueriesError:
-        strategy, rows = self._measured(look, terms), self._rows()
+        strategy, rows = self._measured(look, terms), rows_of(self.queries, self.by.count)
         weights = np.abs(rows @ inverse(strategy) @ strategy.T)  # shape (queries, entries)
         lengths = np.round(np.sqrt((weights**2).sum(axis=1)), DIGITS)
         single = weights.max(axis=1) >= lengths * ONE_DRAW
         return QueriesError(noise_of(look), tuple(lengths.tolist()), tuple(single.tolist()))
 
     def _name(self, look: Measurement, terms: Terms) -> str:
-        chosen = _of(look)
+        chosen = cast("Strategy", look.statistic)
         if isinstance(chosen, Weighted):
             return f"{noise_of(look).name} on {len(chosen.weights):,} weighted sums made for the queries"
         return f"{noise_of(look).name} on {hierarchy_of(chosen, terms.unit)}"
-
-
-def _of(look: Measurement) -> Strategy:
-    if not isinstance(look.statistic, Tree | Haar | Weighted):
-        raise TypeError("this measurement does not count parts")
-    return look.statistic

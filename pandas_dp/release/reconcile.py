@@ -14,6 +14,7 @@ import pandas as pd
 
 from pandas_dp.aggregates import consistent
 from pandas_dp.aggregates.base import Answer, Caution
+from pandas_dp.aggregates.consistent import Floats
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.cross_tables import CellErrors, CrossTable
 from pandas_dp.aggregates.uncertainty import LEVEL, EachOf
@@ -24,17 +25,7 @@ from pandas_dp.facts.call import argument_text, columns_text
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import checked_level, flag
 from pandas_dp.release.base import NO_MORE, Release
-from pandas_dp.release.count_tables import (
-    LINE,
-    Floats,
-    Group,
-    Settled,
-    Table,
-    ends_of,
-    group_of,
-    promised_of,
-    table_of,
-)
+from pandas_dp.release.count_tables import LINE, Group, Settled, Table, ends_of, group_of, promised_of, table_of
 from pandas_dp.release.values import make_release
 
 ASK = "Ask both of one frame: df.dp(epsilon=0.5).count(), df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm'])"
