@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.books.odometer import group_delta
+from pandas_dp.books.amounts import group_delta
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, analytic_variance
 from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss, PureLoss, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -174,17 +174,13 @@ class Gaussian:
     """
 
     rho: Any
+    delta = Fraction(0)  # no part of its law is set aside
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", positive_epsilon(self.rho, "rho"))
 
     def __repr__(self) -> str:
         return f"Gaussian({show(self.rho)})"
-
-    @property
-    def delta(self) -> Fraction:
-        """No part of its law is set aside."""
-        return Fraction(0)
 
     @property
     def part(self) -> GaussianLoss:

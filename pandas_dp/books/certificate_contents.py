@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.books import odometer, period_words
-from pandas_dp.books.amounts import Most, state_of
+from pandas_dp.books.amounts import Most, state_of, sum_of_rhos
 from pandas_dp.books.views import PART, Answered
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -70,7 +70,7 @@ class Account:
     @property
     def spent(self) -> odometer.Odometer:
         """What is spent, as the session says it."""
-        return odometer.spent(self.rule, self.state, self.unit, odometer.sum_of_rhos(self.entries))
+        return odometer.spent(self.rule, self.state, self.unit, sum_of_rhos(self.entries))
 
     @property
     def whole(self) -> str | None:

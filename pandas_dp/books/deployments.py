@@ -15,44 +15,15 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
+from pandas_dp.books import budget_words, odometer, period_words, statement
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books import odometer, period_words, statement
 from pandas_dp.books.amounts import Most
 from pandas_dp.books.certificate_contents import WORDS, Certificate
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 
 TEXT, TEXTS = "text", "list of texts"
-FIELDS: dict[str, Any] = {  # what ``about`` may say: a text, a list of texts, or one of the registry's words
-    "slug": TEXT,
-    "name": TEXT,
-    "data_curators": TEXTS,
-    "intended_use": TEXT,
-    "data_product_type": (
-        "Summary statistics",
-        "Machine learning model",
-        "Dataset",
-        "Synthetic data",
-        "Interactive API",
-        "SQL queries",
-    ),
-    "data_product_region": TEXT,
-    "description": TEXT,
-    "publication_date": TEXT,
-    "authors": TEXTS,
-    "data_product_sector": ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
-    "release_type": ("One release", "Many releases"),
-    "release_details": TEXT,
-    "data_source_type": ("Static", "Dynamic"),
-    "access_type": ("Interactive", "Non-interactive"),
-    "access_details": TEXT,
-    "actors": TEXT,
-    "preprocessing": TEXT,
-    "post_processing": TEXT,
-    "security": TEXT,
-    "justification": TEXT,
-    "sources": TEXT,
-}
+FIELDS: dict[str, Any] = WORDS["about"]  # what it may say: a text, a list of texts, or one of the registry's words
 REQUIRED = tuple(FIELDS)[:9]  # by the registry
 LINE = "session.report('statement.json', about={'name': 'Visits by ward', 'data_curators': ['City hospital']})"
 
@@ -174,7 +145,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
             | _of(about, "data_source_type", "access_type", access_details="access_type_details"),
             "accounting": {
                 "post_processing": " ".join([words["post_processing"], *_said(about, "post_processing")]),
-                "composition": f"{counted}. {contents.OVER if odometer.is_over(rule, account.state) else why}",
+                "composition": f"{counted}. {contents.OVER if budget_words.is_over(rule, account.state) else why}",
             },
             "implementation": _of(about, preprocessing="preprocessing_and_hyperparameter_tuning")
             | {

@@ -189,7 +189,8 @@ def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
     if options.to is None and options.to_delta is None:
         raise ArgumentTypeError("extend needs the new total: --to 5, or --to-delta 1e-6")
     to, to_delta = (
-        _decimal(typed, f"--{term}") for term, typed in (("to", options.to), ("to-delta", options.to_delta))
+        None if typed is None else _decimal(typed, f"{option} needs a number: {option} 5")
+        for option, typed in (("--to", options.to), ("--to-delta", options.to_delta))
     )
     old, unit = terms
     budget = odometer.extended(old, to, to_delta, options.reason, ledger.entries(name), PART in name)
@@ -200,11 +201,11 @@ def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
     return f"{name}: {odometer.promise(rule, unit, state)}; spent {spent}; left {left}"
 
 
-def _decimal(typed: str | None, option: str) -> Any:
+def _decimal(typed: str, needed: str) -> Any:
     try:
-        return None if typed is None else read_decimal(typed)
+        return read_decimal(typed)
     except (ValueError, ArithmeticError):
-        raise ArgumentTypeError(f"{option} needs a number: {option} 5") from None
+        raise ArgumentTypeError(needed) from None
 
 
 def _since(typed: list[str]) -> tuple[PrivacyLoss, str]:
@@ -216,10 +217,7 @@ def _since(typed: list[str]) -> tuple[PrivacyLoss, str]:
             raise ArgumentTypeError("--spent-since needs prices: --spent-since epsilon=0.5")
         if value == "0":
             continue
-        try:
-            number = read_decimal(value)
-        except (ValueError, ArithmeticError):
-            raise ArgumentTypeError("--spent-since needs numbers: --spent-since epsilon=0.5") from None
+        number = _decimal(value, "--spent-since needs numbers: --spent-since epsilon=0.5")
         if name == "delta":
             loss += PrivacyLoss((), numbers.small_delta(number))
         else:
