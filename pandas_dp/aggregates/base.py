@@ -16,6 +16,7 @@ from pandas_dp.core.measurement import Measurement, Noisy, Reply, Statistic
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
+from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import Kind
@@ -74,51 +75,43 @@ class Unit(NamedTuple):
         whole = self.word and isinstance(size, int | Fraction) and size == int(size)
         return int(size) if whole else float(size)
 
+    @classmethod
+    def of(cls, kind: Kind) -> Unit:
+        """Of distances of the values of a column: of dates they are durations."""
+        return cls(duration=kind.name in ("datetime", "timedelta"))
+
+    def scale(self, noise: Noise, step: Fraction = Fraction(1)) -> str:
+        """How large noise is."""
+        return f"{noise.told.replace('_', ' ')} {self.text(getattr(noise, noise.told) * step)}"
+
+    def noisy(self, noise: Noise, step: Fraction = Fraction(1), each: str = "") -> ExpectedError:
+        """Of answers that are exact ones with noise on top."""
+        half = noise.half_width(LEVEL) * step
+        return ExpectedError(noise.name, self.scale(noise, step), f"{each}± {self.text(half)} {AT}", self.value(half))
+
+    def over_rows(
+        self,
+        mechanism: str,
+        scale: str | None,
+        size: float,
+        rows: int | None,
+        of: str = "",
+        groups: int = 1,
+        about: str = "at most about",
+    ) -> ExpectedError:
+        """An error of this size over the number of rows, if that is known, of all or `of` what the rows are, one of so many."""
+        if not rows:
+            return ExpectedError(mechanism, scale, f"{about} ± {self.text(size)} / rows{of} {AT}; {SAY}")
+        half = size / rows
+        words = f"{about} ± {self.text(half)} with {rows:,} rows{of}{self.in_all(half, rows, groups)} {AT}"
+        return ExpectedError(mechanism, scale, words, self.value(half))
+
+    def in_all(self, half: float, rows: int, groups: int) -> str:
+        """The error of an equal group where these are the rows of all groups: who knows one number mostly knows that one."""
+        return f", ± {self.text(half * groups)} with {rows:,} in {groups:,} equal groups" if groups > 1 else ""
+
 
 IN_ROWS, PLAIN = Unit("rows"), Unit()
-OF_GROUP = " of a group"
-
-
-def unit_of(kind: Kind) -> Unit:
-    """Distances of the values of a column: of dates they are durations."""
-    return Unit(duration=kind.name in ("datetime", "timedelta"))
-
-
-def scale_of(noise: Noise, step: Fraction, unit: Unit) -> str:
-    """How large noise is in the unit of an answer."""
-    return f"{noise.told.replace('_', ' ')} {unit.text(getattr(noise, noise.told) * step)}"
-
-
-def noisy(noise: Noise, step: Fraction, unit: Unit, each: str = "") -> ExpectedError:
-    """Of answers that are exact ones with noise on top."""
-    half = noise.half_width(LEVEL) * step
-    scale = scale_of(noise, step, unit)
-    return ExpectedError(noise.name, scale, f"{each}± {unit.text(half)} {AT}", unit.value(half))
-
-
-def over_rows(
-    mechanism: str,
-    scale: str | None,
-    size: float,
-    rows: int | None,
-    unit: Unit = PLAIN,
-    of: str = "",
-    about: str = "about",
-    groups: int = 1,
-) -> ExpectedError:
-    """An error of this size over the number of rows, if that is known, of all or `of` what the rows are, one of so many."""
-    if not rows:
-        return ExpectedError(mechanism, scale, f"{about} ± {unit.text(size)} / rows{of} {AT}; {SAY}")
-    half = size / rows
-    words = f"{about} ± {unit.text(half)} with {rows:,} rows{of}{in_all(unit, half, rows, groups)} {AT}"
-    return ExpectedError(mechanism, scale, words, unit.value(half))
-
-
-def in_all(unit: Unit, half: float, rows: int, groups: int) -> str:
-    """The error of an equal group where these are the rows of all groups: who knows one number mostly knows that one."""
-    return f", ± {unit.text(half * groups)} with {rows:,} in {groups:,} equal groups" if groups > 1 else ""
-
-
 Steps = Generator[Measurement | Reply, Any, "Answer"]
 A = TypeVar("A")
 T = TypeVar("T")
@@ -150,6 +143,10 @@ class Terms:
     def about(self, rows: int | None) -> int | None:
         """About how many rows there are: what the caller says, or a public number."""
         return self.public_rows if rows is None else rows
+
+    def known(self, rows: int | None, by: Partition | None) -> tuple[int | None, str, int]:
+        """About how many rows there are, of what, and one of how many groups: of these the caller says them alone."""
+        return (self.about(rows), "", 1) if by is None else (rows, " of a group", by.count)
 
     def share(self, part: Fraction) -> Terms:
         """The same for a part of the price."""
@@ -395,8 +392,7 @@ class SingleLook(Aggregate):
     def steps(self, terms: Terms) -> Steps:
         """One look, one answer."""
         look = self._look(terms)
-        noisy = yield look
-        return self.answer(noisy, look, terms)
+        return self.answer((yield look), look, terms)
 
 
 class Guaranteed(Aggregate):
@@ -420,7 +416,7 @@ class Counts(SingleLook):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise."""
-        return noisy(noise_of(self.look(terms)), Fraction(1), self.unit, self.each)
+        return self.unit.noisy(noise_of(self.look(terms)), each=self.each)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each number."""

@@ -23,7 +23,6 @@ from pandas_dp.aggregates.base import (
     Unit,
     least_epsilon,
     noise_of,
-    noisy,
 )
 from pandas_dp.aggregates.ladder import Rungs, rungs_around
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
@@ -348,7 +347,7 @@ def expected_of(answer: Answer, look: Measurement, unit: Unit = PLAIN, each: str
         found = answer.error.expected(answer.mechanism, Unit("blocks"), answer.notes)
         return replace(found, error=f"{each}{found.error}")
     if isinstance(answer.error, Additive):
-        found = noisy(noise_of(look), answer.error.step, unit, f"{ALONE}{each}")
+        found = unit.noisy(noise_of(look), answer.error.step, f"{ALONE}{each}")
         return replace(found, mechanism=answer.mechanism, notes=answer.notes)
     return ExpectedError(answer.mechanism, None, FITS, None, answer.notes)
 

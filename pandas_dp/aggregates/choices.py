@@ -13,17 +13,7 @@ from typing import Any, ClassVar, cast
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    IN_ROWS,
-    NO_SIZE,
-    Answer,
-    ExpectedError,
-    Guarantee,
-    Guaranteed,
-    SingleLook,
-    Terms,
-    Unit,
-)
+from pandas_dp.aggregates.base import NO_SIZE, Answer, ExpectedError, Guarantee, Guaranteed, SingleLook, Terms, Unit
 from pandas_dp.aggregates.uncertainty import ScoreGap
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
@@ -38,7 +28,7 @@ from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.labels import Labels
 
 Weights = tuple[int, ...]
-UNITS = {"count": IN_ROWS, "score": Unit("in score"), "revenue": Unit("of revenue")}
+UNITS = {"count": Unit("rows"), "score": Unit("in score"), "revenue": Unit("of revenue")}
 FINENESS = 1 << 20  # steps of a score of the whole table within its sensitivity
 
 

@@ -12,17 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    IN_ROWS,
-    Answer,
-    Caution,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    noise_of,
-    over_rows,
-    scale_of,
-)
+from pandas_dp.aggregates.base import IN_ROWS, PLAIN, Answer, Caution, ExpectedError, SingleLook, Terms, noise_of
 from pandas_dp.aggregates.covariance_bars import Covariances, Sums
 from pandas_dp.aggregates.moments import few_rows_of
 from pandas_dp.aggregates.rotated import Floats
@@ -158,7 +148,7 @@ class Covariance(Together):
         apart, alone = largest_lengths(len(halves))
         worst = np.outer(halves, halves) * np.where(np.eye(len(halves)) > 0, alone, apart)
         size = noise.combined(LEVEL) * float(worst.max())
-        return over_rows(noise.name, _scale(noise), size, terms.about(rows), about="the widest at most about")
+        return PLAIN.over_rows(noise.name, _scale(noise), size, terms.about(rows), about="the widest at most about")
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a DataFrame on the columns, symmetric."""
@@ -263,7 +253,7 @@ def linearised(
 
 
 def _scale(noise: Noise) -> str:
-    return f"{scale_of(noise, Fraction(1, ROW_TOTAL), IN_ROWS)}, on nine sums for each pair of columns"
+    return f"{IN_ROWS.scale(noise, Fraction(1, ROW_TOTAL))}, on nine sums for each pair of columns"
 
 
 def _of_correlation(sums: Sums, i: int, j: int, r: float) -> float:

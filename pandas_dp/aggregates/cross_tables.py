@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, as_question, noise_of, over_rows
+from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, as_question, noise_of
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import SumOf, sampled_shares
 from pandas_dp.aggregates.moments import Mean, Sum, none_seen
@@ -207,7 +207,7 @@ class CrossTable(SingleLook):
             cells, of = {"index": (width, " of a row"), "columns": (height, " of a column")}.get(self.normalize, of_all)
             size = noise_of(self.look(terms)).combined(LEVEL) * math.sqrt(cells)
             known = rows if of else terms.about(rows)
-            found = over_rows(found.mechanism, found.scale, size, known, PLAIN, of, "each share at most about")
+            found = PLAIN.over_rows(found.mechanism, found.scale, size, known, of, about="each share at most about")
         notes = ("All: sums of noisy cells, with a larger error",) if self.margins else ()
         return replace(found, notes=(*found.notes, *notes))
 

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    IN_ROWS,
-    Answer,
-    Counts,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    Unit,
-    noise_of,
-    over_rows,
-    scale_of,
-)
+from pandas_dp.aggregates.base import IN_ROWS, PLAIN, Answer, Counts, ExpectedError, SingleLook, Terms, Unit, noise_of
 from pandas_dp.aggregates.count import CountBy, int64s
 from pandas_dp.aggregates.moments import none_seen
 from pandas_dp.aggregates.rotated import Floats, level_of_few, threshold
@@ -213,5 +201,5 @@ class Shares(SingleLook):
         """Error of F_i - t N over the number of rows, for weights of the largest length; see `Proportions`."""
         noise = noise_of(self.look(terms))
         size = noise.combined(LEVEL) * math.sqrt(max(1, self.counts.by.count - 1))
-        scale = f"{scale_of(noise, Fraction(1), IN_ROWS)}, on the counts"
-        return over_rows(noise.name, scale, size, terms.about(rows), about="each share at most about")
+        scale = f"{IN_ROWS.scale(noise)}, on the counts"
+        return PLAIN.over_rows(noise.name, scale, size, terms.about(rows), about="each share at most about")

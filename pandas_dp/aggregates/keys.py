@@ -20,7 +20,6 @@ from pandas_dp.aggregates.base import (
     Terms,
     as_question,
     noise_of,
-    noisy,
     once,
 )
 from pandas_dp.aggregates.count import int64s
@@ -145,7 +144,7 @@ class FoundCounts(SingleLook):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the counts, and from which of them on keys are listed."""
         selection = self.selection(terms)
-        found = noisy(selection.noise, Fraction(1), IN_ROWS, "each ")
+        found = IN_ROWS.noisy(selection.noise, each="each ")
         least = f"keys with a noisy count of {selection.threshold:,} or more are listed; near that their intervals are wider"
         return replace(found, mechanism=told(selection), notes=(least,))
 

@@ -12,7 +12,6 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import (
     AT,
-    OF_GROUP,
     PLAIN,
     SAY,
     WHOLE,
@@ -21,14 +20,10 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     SingleLook,
     Terms,
-    in_all,
+    Unit,
     in_numbers,
     least_epsilon,
     noise_of,
-    noisy,
-    over_rows,
-    scale_of,
-    unit_of,
 )
 from pandas_dp.aggregates.forms import Form, form_of
 from pandas_dp.aggregates.rotated import FEW, Law, at_ends, known, least_seen
@@ -114,14 +109,11 @@ class Mean(SingleLook):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of one row over the number of rows."""
-        form, unit = self.form(terms), unit_of(self.kind)
+        form, unit = self.form(terms), Unit.of(self.kind)
         noise, step = noise_of(form.look(terms)), form.step_of_sum * self.lattice.step
         what = "the sum over the public number of rows" if form.public else "two sums, with the mean as their ratio"
-        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
-        size = self.error_of_one_row(terms, LEVEL)
-        return over_rows(
-            noise.name, f"{scale_of(noise, step, unit)}, on {what}", size, known, unit, of, "at most about", groups
-        )
+        scale, size = f"{unit.scale(noise, step)}, on {what}", self.error_of_one_row(terms, LEVEL)
+        return unit.over_rows(noise.name, scale, size, *terms.known(rows, self.by))
 
     def error_of_one_row(self, terms: Terms, level: float) -> float:
         """Error of a mean of one row at an end of the bounds, where it is largest; with n rows an n-th of it, see `Ratio`."""
@@ -208,15 +200,15 @@ class Variance(SingleLook):
         form = self.form(terms)
         noise, square = noise_of(form.look(terms)), self.lattice.width**2
         step = square / form.moments.row_total
-        scale = f"{scale_of(noise, step, PLAIN)}, on the sums that give the variance"
+        scale = f"{PLAIN.scale(noise, step)}, on the sums that give the variance"
         size = (form.law(noise).tail(LEVEL) + 1) * float(square / form.row)
-        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
+        known, of, groups = terms.known(rows, self.by)
         if not self.root:
-            return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about", groups)
+            return PLAIN.over_rows(noise.name, scale, size, known, of, groups)
         # the error of a root is that of the variance over twice the root itself, which only the answer tells
         if known:
             half = size / 2 / known
-            all_of = in_all(PLAIN, half, known, groups).replace(" with", " / standard deviation with")
+            all_of = PLAIN.in_all(half, known, groups).replace(" with", " / standard deviation with")
             error = f"at most about ± {PLAIN.text(half)} / standard deviation, with {known:,} rows{of}{all_of} {AT}"
         else:
             error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
@@ -285,7 +277,7 @@ class Sum(SingleLook):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of each sum."""
         each = "" if self.labels is None else "each "
-        return noisy(noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind), each)
+        return Unit.of(self.kind).noisy(noise_of(self.look(terms)), self.lattice.step, each)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the noise's half-width."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of, noisy
+from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of
 from pandas_dp.aggregates.uncertainty import NUMBER, Additive
 from pandas_dp.aggregates.vectors import by_name
 from pandas_dp.core.lattice import Lattice
@@ -72,7 +72,7 @@ class OwnFunction(SingleLook):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise."""
-        found = noisy(noise_of(self.look(terms)), self.step, PLAIN, "each " if self.names else "")
+        found = PLAIN.noisy(noise_of(self.look(terms)), self.step, "each " if self.names else "")
         return replace(found, notes=(*self.tried, f"assumes {self.assumed(terms)}"))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:

@@ -12,25 +12,15 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    AT,
-    IN_ROWS,
-    Answer,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    noise_of,
-    over_rows,
-    scale_of,
-)
+from pandas_dp.aggregates.base import AT, IN_ROWS, PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of
 from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.aggregates.moments import few_rows_of
 from pandas_dp.aggregates.rotated import EMPTY, level_of_few
 from pandas_dp.aggregates.tidy import isotonic
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends, holding
-from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.noise import Noise
-from pandas_dp.core.partition import Bins
+from pandas_dp.core.partition import Bins, Partition
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.errors import ArgumentValueError
@@ -180,7 +170,7 @@ class RangeCounts(RangeLook):
         error = parts_error(self.look(terms), terms.unit)
         half = self._widest(error, LEVEL)
         words = f"each bin at most ± {IN_ROWS.text(half)} {AT}; sums over bins: .range_sum() of the answer"
-        return ExpectedError(error.name, scale_of(error.noise, Fraction(1), IN_ROWS), words, half)
+        return ExpectedError(error.name, IN_ROWS.scale(error.noise), words, half)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the widest of the bins' half-widths."""
@@ -217,9 +207,9 @@ class Ecdf(RangeLook):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the share with the widest interval; see `SharesError`."""
         error = parts_error(self.look(terms), terms.unit)
-        scale = scale_of(error.noise, Fraction(1), IN_ROWS)
+        scale = IN_ROWS.scale(error.noise)
         half = error.noise.combined(LEVEL) * math.sqrt(float(np.max(_of_shares(error.hierarchy), initial=0)))
-        return over_rows(error.name, scale, half, terms.about(rows), about="each share at most about")
+        return PLAIN.over_rows(error.name, scale, half, terms.about(rows), about="each share at most about")
 
 
 def _of_shares(hierarchy: Hierarchy) -> Any:
@@ -251,13 +241,21 @@ def strategy(by: Bins, unit: PrivacyUnit, gaussian: bool, workload: str) -> Tree
     """
 
     def error(candidate: Tree | Haar) -> float:
-        moved = candidate.sensitivity(unit)
-        return hierarchy_of(candidate, unit).mean_variances[workload] * (moved.l2_squared if gaussian else moved.l1**2)
+        return hierarchy_of(candidate, unit).mean_variances[workload] * moved(candidate, unit, gaussian)
 
-    candidates: list[Tree | Haar] = [Tree(by), *(Tree(by, *shape) for shape in shapes(by.count))]
-    if gaussian and by.count > 1:
-        candidates.append(Haar(by))
-    return min(candidates, key=error)
+    return min(fixed(by, haar=gaussian), key=error)
+
+
+def fixed(by: Partition, haar: bool = True) -> list[Tree | Haar]:
+    """Plain counts, trees, Haar."""
+    forms: list[Tree | Haar] = [Tree(by), *(Tree(by, *shape) for shape in shapes(by.count))]
+    return [*forms, Haar(by)] if haar and by.count > 1 else forms
+
+
+def moved(statistic: Statistic, unit: PrivacyUnit, gaussian: bool) -> float:
+    """Square of the sensitivity by which noise grows."""
+    known = statistic.sensitivity(unit)
+    return float(known.l2_squared if gaussian else known.l1**2)
 
 
 def shapes(size: int) -> Iterator[tuple[int, int]]:

@@ -25,7 +25,6 @@ from pandas_dp.aggregates.base import (
     Terms,
     Unit,
     noise_of,
-    unit_of,
 )
 from pandas_dp.aggregates.blocks import (
     IN_ONE_BLOCK,
@@ -233,7 +232,7 @@ class GroupsOfBlocks(Aggregate):
         values, aggregator, look = self.plan(terms, rows or 0)
         found, how = self.read(values, aggregator, look, middle(look, values.lattice, self.by.count))
         answer = Answer(None, found.mechanism, found.error, (how, *found.notes, *notes))
-        return expected_of(answer, look, unit_of(self.kind), "each ")
+        return expected_of(answer, look, Unit.of(self.kind), "each ")
 
     def _left(self, terms: Terms) -> Fraction:
         """Epsilon of the look at the blocks."""

@@ -89,6 +89,11 @@ class Cells:
         return series_of(ends, value)
 
 
+def of_any(name: str) -> Any:
+    """A property of several questions: whether one of them has it."""
+    return property(lambda self: any(getattr(part.question, name) for part in self.parts))
+
+
 @dataclass(frozen=True)
 class Several(Aggregate):
     """Questions asked one after the other at their shares of the price, which add up to 1, and answered in one table.
@@ -118,20 +123,7 @@ class Several(Aggregate):
         """The latest of its questions; sums may have a look of their own since the third."""
         return max(3 if self.sums else 1, *(part.question.version for part in self.parts))
 
-    @property
-    def sums(self) -> bool:  # type: ignore[override]
-        """Whether one of its questions sums values."""
-        return any(part.question.sums for part in self.parts)
-
-    @property
-    def by_rows(self) -> bool:  # type: ignore[override]
-        """Whether one of them is drawn in another way where the number of rows is public."""
-        return any(part.question.by_rows for part in self.parts)
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether one of them leaves out rows."""
-        return any(part.question.keeps_rows for part in self.parts)
+    sums, by_rows, keeps_rows = map(of_any, ("sums", "by_rows", "keeps_rows"))
 
     @property
     def counting(self) -> frozenset[Hashable]:  # type: ignore[override]

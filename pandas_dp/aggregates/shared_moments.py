@@ -12,19 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    AT,
-    IN_ROWS,
-    OF_GROUP,
-    Answer,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    as_question,
-    noise_of,
-    over_rows,
-    unit_of,
-)
+from pandas_dp.aggregates.base import AT, IN_ROWS, Answer, ExpectedError, SingleLook, Terms, Unit, as_question, noise_of
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.forms import Form, form_of
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, of_known
@@ -221,7 +209,7 @@ class SharedMoments(SingleLook):
         grouped, noise = self.by is not None, noise_of(form.look(terms))
         law = form.law(noise)
         if isinstance(question, Count | CountBy | Sum):
-            unit = unit_of(question.kind) if isinstance(question, Sum) else IN_ROWS
+            unit = Unit.of(question.kind) if isinstance(question, Sum) else IN_ROWS
             model = self.linear_error(question, form.row, law)
             half = float(model.noise.half_width(LEVEL) * model.step)
             words = f"{'each ' if grouped else ''}± {unit.text(half)} {AT}"
@@ -230,8 +218,7 @@ class SharedMoments(SingleLook):
             return question.expected(terms, rows)
         # a quotient of three sums, with the noise of `RotatedMean`, which is largest at an end
         size = half_width((0.0, 2.0, 1.0), law, LEVEL) / form.row * float(self.lattice.width / 2)
-        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
-        return over_rows(noise.name, None, size, known, unit_of(self.kind), of, "at most about", groups)
+        return Unit.of(self.kind).over_rows(noise.name, None, size, *terms.known(rows, self.by))
 
     def _shaped(self, values: list[Any]) -> Any:
         """One number, or a Series by group."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import AT, PLAIN, Answer, ExpectedError, Terms, noise_of, scale_of
+from pandas_dp.aggregates.base import AT, PLAIN, Answer, ExpectedError, Terms, noise_of
 from pandas_dp.aggregates.blocks import (
     ALONE,
     REMEDY,
@@ -102,7 +102,7 @@ class VectorOfBlocks(FromBlocks):
         steps = {name: model.step for name, model in answer.error.models.items()}
         noise = noise_of(look)
         halves = {name: float(noise.half_width(LEVEL) * step) for name, step in steps.items()}
-        scales = dict.fromkeys(scale_of(noise, step, PLAIN) for step in steps.values())
+        scales = dict.fromkeys(PLAIN.scale(noise, step) for step in steps.values())
         words = ", ".join(f"{name} ± {PLAIN.text(half)}" for name, half in halves.items())
         return ExpectedError(answer.mechanism, ", ".join(scales), f"{ALONE}{words} {AT}", halves, answer.notes)
 

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import AT, IN_ROWS, Answer, ExpectedError, SingleLook, Terms, noise_of, scale_of
-from pandas_dp.aggregates.ranges import hierarchy_of, shapes
+from pandas_dp.aggregates.base import AT, IN_ROWS, Answer, ExpectedError, SingleLook, Terms, noise_of
+from pandas_dp.aggregates.ranges import fixed, hierarchy_of, moved, shapes
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -74,12 +74,6 @@ def inverse(strategy: Floats) -> Floats:
     return (kept / values[values > LEAST / 2]) @ kept.T
 
 
-def moved(statistic: Strategy, unit: PrivacyUnit, gaussian: bool) -> float:
-    """What the variance of the noise grows with: the square of the sensitivity."""
-    known = statistic.sensitivity(unit)
-    return float(known.l2_squared if gaussian else known.l1**2)
-
-
 @lru_cache(maxsize=16)
 def least(by: Partition, unit: PrivacyUnit, gaussian: bool, queries: tuple[Query, ...]) -> Strategy:
     """The strategy with the least total variance of all queries, from public facts alone.
@@ -116,12 +110,6 @@ def least(by: Partition, unit: PrivacyUnit, gaussian: bool, queries: tuple[Query
             if found < least_error:
                 chosen, least_error = candidate, found
     return chosen
-
-
-def fixed(by: Partition) -> list[Tree | Haar]:
-    """Plain counts, trees, Haar."""
-    forms: list[Tree | Haar] = [Tree(by), *(Tree(by, *shape) for shape in shapes(by.count))]
-    return [*forms, Haar(by)] if by.count > 1 else forms
 
 
 def joined_parts(rows: Floats) -> tuple[Floats, Ints]:
@@ -303,7 +291,7 @@ class WorkloadAnswers(SingleLook):
         )
         largest = max(map(max, look.statistic.weights)) if isinstance(look.statistic, Weighted) else 1
         words = f"each at most ± {IN_ROWS.text(half)} {AT}"
-        scale = scale_of(noise_of(look), Fraction(1, largest), IN_ROWS)  # of the largest weight
+        scale = IN_ROWS.scale(noise_of(look), Fraction(1, largest))  # of the largest weight
         return ExpectedError(self._name(look, terms), scale, words, half, (together,))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
