@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from pandas_dp.accounting.losses import EXACT, SLACK, Gaussian, Laplace, Losses, above, decimal, total_of
+from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books.amounts import gaussian_epsilon
 from pandas_dp.core.filters import renyi_limit
 from pandas_dp.core.plans import DeclaredPlan, grid_step
@@ -225,11 +226,8 @@ def _different(parts: list[tuple[Fraction, int]], target: Fraction) -> Fraction:
     plan, goal = DeclaredPlan(parts), float(target) * (1 - 1e-15)
     if plan.delta(0.0) <= goal:
         return Fraction(0)
-    low, high = 0.0, float(plan.losses[-1]) * (1 + 1e-9) + 1e-9  # beyond the largest loss, where delta is 0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if plan.delta(middle) <= goal else (middle, high)
-    return Fraction(high)
+    most = float(plan.losses[-1]) * (1 + 1e-9) + 1e-9  # beyond the largest loss, where delta is 0
+    return Fraction(narrowed(lambda epsilon: plan.delta(epsilon) <= goal, 0.0, most)[1])
 
 
 def is_exact(parts: list[tuple[Fraction, int]]) -> bool:

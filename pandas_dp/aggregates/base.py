@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -431,17 +432,14 @@ def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
     ArgumentValueError
         Even epsilon = 1e6 does not fit.
     """
-    low, high = -9000, 6000  # epsilon = 10**(exponent / 1000), about four digits
+    exponents = range(-9000, 6001)  # epsilon = 10**(exponent / 1000), about four digits
 
     def power(exponent: int) -> Fraction:
         return Fraction(f"{10 ** (exponent / 1000):.3e}")
 
-    if not fits(power(high)):
+    if not fits(power(exponents[-1])):
         raise ArgumentValueError("within= is too small: even epsilon=1e6 would not be that accurate")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(power(middle)) else (middle, high)
-    return power(high)
+    return power(exponents[bisect_left(exponents, True, key=lambda exponent: fits(power(exponent)))])
 
 
 def pure_epsilon(price: Price, what: str) -> Fraction:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, as_question, noise_of
 from pandas_dp.aggregates.count import CountBy
-from pandas_dp.aggregates.distinct import SumOf, sampled_shares
+from pandas_dp.aggregates.distinct import SumOf, quotient_ends, sampled_shares
 from pandas_dp.aggregates.moments import Mean, Sum, none_seen
 from pandas_dp.aggregates.rotated import known, level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
@@ -72,19 +72,12 @@ class Share:
         n, m = self.terms
         if n == m:
             return value, value
-        low, high = 0.0, 1.0
         part, level = max(self.part, 0), level_of_few(self.whole, self._least, level)
-        whole = part + max(self.whole - self.part, 0)
-        if self.known:
-            t, share = float(Fraction(self.noise.combined(level)) / whole), part / whole
-            square = 1 - t**2 * m
-            if square > 0:
-                middle, rest = share - t**2 * n, share**2 - t**2 * n
-                root = math.sqrt(max(middle**2 - square * rest, 0.0))
-                low, high = (min(max((middle + side * root) / square, 0.0), 1.0) for side in (-1, 1))
+        parts, total = np.array([float(part)]), np.array([float(part + max(self.whole - self.part, 0))])
+        ends = quotient_ends(parts, total * self.known, self.noise.combined(level), n, n, m, (0, 1))
+        (low,), (high,) = (end.tolist() for end in ends)
         if self.of_sample:
-            sums = np.array([float(part)]), np.array([float(whole)])
-            (least,), (most,) = sampled_shares(*sums, self.noise, self.terms, level)
+            (least,), (most,) = sampled_shares(parts, total, self.noise, self.terms, level)
             low, high = np.fmin(low, least) + 0 * least, np.fmax(high, most) + 0 * most  # missing where these are
         return (low, high) if math.isnan(value) else (min(low, value), max(high, value))
 

@@ -26,7 +26,7 @@ from pandas_dp.aggregates.base import (
     noise_of,
     once,
 )
-from pandas_dp.aggregates.uncertainty import Additive
+from pandas_dp.aggregates.uncertainty import Additive, narrowed
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.noise import Noise
@@ -96,12 +96,11 @@ def factor_of(law: str, noise: Noise, level: float) -> float:
     edges = range(-edge, edge + 1, step)
     above = [float(noise.lifting(e, 64) if e > 0 else 1 - noise.lifting(1 - e, 64)) for e in edges]  # P(N >= e)
     cells = [(e * UNIT, p - q) for e, p, q in zip(edges, above, [*above[1:], 0.0], strict=True)]
-    low, high = -80.0, 200.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        failing = 1 - above[0] + sum(p * min(TAILS[law](math.exp(middle + e)), 1.0) for e, p in cells)
-        low, high = (low, middle) if failing <= 1 - level else (middle, high)
-    return high
+
+    def failing(log: float) -> float:
+        return 1 - above[0] + sum(p * min(TAILS[law](math.exp(log + e)), 1.0) for e, p in cells)
+
+    return narrowed(lambda log: failing(log) <= 1 - level, -80.0, 200.0)[1]
 
 
 TAILS: dict[str, Callable[[float], float]] = {

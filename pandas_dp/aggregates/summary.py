@@ -71,7 +71,7 @@ class Summary(Aggregate):
         """Sums, then quantiles."""
         sums, rest = self._sums(terms), self._rest(terms)
         count, mean, std = (yield from self.moments.steps(sums)).value
-        rank = math.ceil(self.rank_error(rest, TYPICAL, ends=True).at(INSIDE))
+        rank = math.ceil(self.rank_error(rest, TYPICAL, INSIDE, ends=True))
         q = min(level_of(rank, int(count.value)), OUTERMOST)
         mechanism = self._mechanism(terms, q)
         noisy = yield Measurement(self._counts, mechanism)
@@ -96,7 +96,7 @@ class Summary(Aggregate):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Of count, mean and the ranks by the recursion."""
         count, mean, _ = self.moments.each_expected(self._sums(terms), rows)
-        ranks = RankBound(self.rank_error(self._rest(terms), TYPICAL).at(LEVEL), LEVEL)
+        ranks = RankBound(self.rank_error(self._rest(terms), TYPICAL, LEVEL), LEVEL)
         of_count = count.error.removesuffix(AT).strip()
         share = SHARED.replace("bought", "buys")
         return ExpectedError(
@@ -106,15 +106,16 @@ class Summary(Aggregate):
             notes=(share,),
         )
 
-    def rank_error(self, rest: Terms, q: Fraction, ends: bool = False) -> RankError:
-        """The bound on the rank of each quantile by itself, or of the outermost ones alone; see `QuantileOf`."""
+    def rank_error(self, rest: Terms, q: Fraction, level: float, ends: bool = False) -> float:
+        """Rows within which each quantile is by itself with this probability, or the outermost ones; see `QuantileOf`."""
         choices = self._choices(rest, q)
         ways = TIES * math.log(2) + math.log(len(choices.levels).bit_length())
         errors = [error.largest for error in recursive_errors(choices)]
-        return RankError(math.log(self.ranks.cells + 1) + ways, max(errors[0], errors[-1]) if ends else max(errors))
+        worst = max(errors[0], errors[-1]) if ends else max(errors)
+        return worst * (math.log(self.ranks.cells + 1) + ways - math.log(1 - level))
 
     def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
-        bound = RankBound(self.rank_error(rest, q).at(LEVEL), LEVEL)
+        bound = RankBound(self.rank_error(rest, q, LEVEL), LEVEL)
         notes: tuple[str, ...] = (
             Caution(f"min and max are the quantiles {show(q)} and {show(1 - q)}; each quantile is {bound}"),
             SHARED,
@@ -174,15 +175,3 @@ class SummaryWithBars(Summary):
             "max ends at one"
         )
         return ends, f"{SHARED}, two fifths of it their error bars"
-
-
-@dataclass(frozen=True)
-class RankError:
-    """Rank error factor * (log_points + ln(1 / a)) with probability 1 - a."""
-
-    log_points: float
-    factor: float
-
-    def at(self, level: float) -> float:
-        """Rows within which the rank stays with this probability."""
-        return self.factor * (self.log_points - math.log(1 - level))

@@ -8,6 +8,7 @@ Where no interval is known for free a `RankBound` or `ScoreGap` says what is kno
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -327,6 +328,16 @@ def _of_one_noise(model: ErrorModel) -> tuple[Any, ...] | None:
 def around(lower: Any, upper: Any, value: Any, whole: Ends) -> Ends:
     """Ends that contain the value, which noise can carry to where no data lies; all there is where there is no value."""
     return whole if pd.isna(value) else (min(lower, value), max(upper, value))
+
+
+def narrowed(
+    holds: Callable[[float], bool], low: float, high: float, rounds: int = 60, ratio: bool = False
+) -> tuple[float, float]:
+    """From where on something holds: between these two places, whose distance, or ratio, is halved so often."""
+    for _ in range(rounds):
+        middle = math.sqrt(low * high) if ratio else (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
 
 
 def normal(level: float) -> float:

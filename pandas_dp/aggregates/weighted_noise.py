@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pandas_dp.aggregates.rotated import Floats
+from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
@@ -28,7 +29,6 @@ MOST_OF_IT = 0.5  # of the variance of a sum
 FEW = 1e-4  # of the variance of a sum: such a term counts as normal
 FAST, SLOW = (1200, 90.0), (4500, 450.0)  # points of an integral over a characteristic function, and where it ends
 BLUR, SLACK = 0.01, 2.5  # normal noise on top, in deviations, so that the integral ends; and how far it reaches
-HALVINGS = 60
 MANY = 1e12  # variance of noise of many small steps
 LEAST_CHANCE = 1e-12  # of a step of noise that counts
 LEAST = 1e-300  # below which nothing is told from 0
@@ -140,11 +140,7 @@ def half_width(law: Law, level: float) -> float:
         else:
             logs += times * noise.logarithm(np.multiply(u, weight))
     waves = np.exp(logs - small * u**2 / 2) / u * (2 / math.pi) * (u[1] - u[0])
-    low, high = 0.0, 12 * deviation
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        inside = float((np.sin(u * middle) * waves).sum())
-        low, high = (middle, high) if inside < level else (low, middle)
+    _, high = narrowed(lambda half: (np.sin(u * half) * waves).sum() >= level, 0.0, 12 * deviation)
     weight, noise, _ = law.terms[0]
     step = weight / 2 if weight**2 * noise.variance > MOST_OF_IT * variance else 0.0
     return high + (SLACK * BLUR * deviation if coarse else step)
