@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,8 +21,6 @@ from pandas_dp.aggregates.base import (
     SingleLook,
     Terms,
     Unit,
-    in_numbers,
-    least_epsilon,
     noise_of,
 )
 from pandas_dp.aggregates.forms import Form, form_of
@@ -122,12 +120,8 @@ class Mean(SingleLook):
 
     def epsilon_over_rows(self, wanted: Accuracy, terms: Terms, rows: int) -> Fraction:
         """Least epsilon for a wanted error with about so many rows that hold a value, a public number."""
-        in_numbers(wanted, self.kind.name in ("datetime", "timedelta"))
-
-        def fits(epsilon: Fraction) -> bool:
-            return self.error_of_one_row(terms.at(epsilon), wanted.level) <= wanted.within * rows
-
-        return least_epsilon(fits)
+        of_sum, duration = replace(wanted, within=wanted.within * rows), self.kind.name in ("datetime", "timedelta")
+        return terms.least(lambda at: self.error_of_one_row(at, wanted.level), of_sum, duration)
 
     def of_cell(self, cell: Sequence[int], row: int | None = None) -> Any:
         """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""

@@ -69,11 +69,6 @@ class PrivateBounds(Aggregate):
     bits: int
     whole: bool = False
 
-    @property
-    def _one_by_one(self) -> bool:
-        """Whether a quantile steps from whole number to whole number, where they are few enough."""
-        return self.whole and isinstance(self.question, QuantileOf)
-
     by_rows, sums, buying, own_unit = map(as_question, ("by_rows", "sums", "buying", "own_unit"))
 
     @property
@@ -107,7 +102,9 @@ class PrivateBounds(Aggregate):
             answer = yield from self.question.steps(terms.share(1 - SHARE))
             none = Caution(f"no value, as {share} found no bounds: too few rows for the noise; {TYPE_THEM}")
             return Answer(answer.value * math.nan, answer.mechanism, None, (none, unseen), found="no bounds found")
-        step = Fraction(1) if self._one_by_one and found[1] - found[0] <= MOST_WHOLE else None
+        # a quantile steps from whole number to whole number, where they are few enough
+        one_by_one = self.whole and isinstance(self.question, QuantileOf) and found[1] - found[0] <= MOST_WHOLE
+        step = Fraction(1) if one_by_one else None
         question = replace(self.question, lattice=Lattice.between(*found, self.bits, step))
         ends = f"[{show(found[0])}, {show(found[1])}]"
         if isinstance(question, Mean) and question.by is None and terms.unit.column is None:

@@ -208,14 +208,10 @@ class Ecdf(RangeLook):
         """That of the share with the widest interval; see `SharesError`."""
         error = parts_error(self.look(terms), terms.unit)
         scale = IN_ROWS.scale(error.noise)
-        half = error.noise.combined(LEVEL) * math.sqrt(float(np.max(_of_shares(error.hierarchy), initial=0)))
+        inner, share = error.hierarchy.prefixes(np.arange(1, error.hierarchy.size))
+        squares = inner + np.maximum(share, 1 - share) ** 2 * error.hierarchy.root_variance
+        half = error.noise.combined(LEVEL) * math.sqrt(float(np.max(squares, initial=0)))
         return PLAIN.over_rows(error.name, scale, half, terms.about(rows), about="each share at most about")
-
-
-def _of_shares(hierarchy: Hierarchy) -> Any:
-    """Variances of the noise of shares times the total, shape (edges - 2,)."""
-    inner, share = hierarchy.prefixes(np.arange(1, hierarchy.size))
-    return inner + np.maximum(share, 1 - share) ** 2 * hierarchy.root_variance
 
 
 def parts_error(look: Measurement, unit: PrivacyUnit) -> PartsError:

@@ -19,7 +19,6 @@ from pandas_dp.books import budget_words, odometer, period_words, statement
 from pandas_dp.books import certificate_contents as contents
 from pandas_dp.books.amounts import Most
 from pandas_dp.books.certificate_contents import WORDS, Certificate
-from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 
 TEXT, TEXTS = "text", "list of texts"
@@ -106,6 +105,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
         raise ArgumentValueError(f"this budget promises {odometer.NOTHING}, which is no entry of the registry")
     hidden, neighbours = contents.whose(unit)
     counted, why = contents.theorem(rule, unit)
+    each = f" in one {unit.period}; the parameters are those of all {unit.period}s asked" if unit.period else ""
     questions = sum(e.kind == "query" for e in account.entries)
     basic = ("name", "data_curators", "intended_use", "data_product_type", "data_product_region", "description")
     words = WORDS["statement"]
@@ -133,7 +133,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
                 "unprotected_quantities": _listed(statement.unprotected(account, made)),
             },
             "privacy_loss": {
-                "privacy_unit": "Row" if unit.column is None else f"All rows of one {unit.column!r}{_in_one(unit)}",
+                "privacy_unit": "Row" if unit.column is None else f"All rows of one {unit.column!r}{each}",
                 "privacy_unit_details": f"Protected is {hidden}. {neighbours}.",
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": f"{odometer.promise(rule, unit, account.state)}. {questions:,} questions so far; "
@@ -165,10 +165,6 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
         },
     }
     return "\n".join(_yaml(made_of)) + "\n"
-
-
-def _in_one(unit: PrivacyUnit) -> str:
-    return f" in one {unit.period}; the parameters are those of all {unit.period}s asked" if unit.period else ""
 
 
 def _said(about: Mapping[str, Any], field: str) -> list[str]:
