@@ -11,8 +11,7 @@ import pandas as pd
 
 from pandas_dp.audit.neighbors import check_pair
 from pandas_dp.audit.outputs import Raised, Seen, observe
-from pandas_dp.audit.result import AuditResult
-from pandas_dp.audit.search import expected_bound, load_beta, weigh
+from pandas_dp.audit.search import AuditResult, expected_bound, load_beta, weigh
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import LARGEST_EPSILON, PrivacyUnit
