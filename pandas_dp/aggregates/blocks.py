@@ -72,8 +72,8 @@ class FromBlocks(SingleLook):
     in_blocks = IN_ONE_BLOCK
 
     @abstractmethod
-    def number(self, terms: Terms) -> int:
-        """How many blocks."""
+    def _chosen(self, terms: Terms) -> tuple[int, str]:
+        """How many blocks, and how their results are combined."""
 
     def check(self, terms: Terms) -> None:
         """Refuse more blocks than rows, and noise as wide as the bounds.
@@ -82,7 +82,7 @@ class FromBlocks(SingleLook):
         ------
         ArgumentValueError
         """
-        blocks, rows = self.number(terms), terms.about(self.rows)
+        blocks, rows = self._chosen(terms)[0], terms.about(self.rows)
         if rows is not None and blocks > rows:
             raise ArgumentValueError(
                 f"{self.name}() with {blocks:,} blocks of {rows:,} rows would leave most blocks without a row: type "

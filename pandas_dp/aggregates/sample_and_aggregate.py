@@ -296,10 +296,6 @@ class SampleAndAggregate(FromBlocks):
         """Of a median."""
         return ERROR_BAR if self.aggregator in ("auto", "median") else ""
 
-    def number(self, terms: Terms) -> int:
-        """How many blocks."""
-        return self._chosen(terms)[0]
-
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
         blocks, aggregator = self._chosen(terms)
@@ -350,7 +346,7 @@ class VoteOfBlocks(FromBlocks):
     def look(self, terms: Terms) -> Measurement:
         """One index."""
         epsilon = terms.epsilon(SAA)
-        votes = BlockVotes(self.function, self.keys.keys, self.number(terms), terms.counted)
+        votes = BlockVotes(self.function, self.keys.keys, self._chosen(terms)[0], terms.counted)
         family = PermuteAndFlip if terms.pure else ExponentialMechanism
         return Measurement(votes, family.calibrate(epsilon, votes.sensitivity(terms.unit)))
 
@@ -366,13 +362,11 @@ class VoteOfBlocks(FromBlocks):
 
     def _known(self, look: Measurement, terms: Terms) -> tuple[str, Guarantee, tuple[str, ...]]:
         """What is known of every answer: mechanism, error and notes."""
-        mechanism, blocks = cast("PermuteAndFlip | ExponentialMechanism", look.mechanism), self.number(terms)
+        mechanism, blocks = cast("PermuteAndFlip | ExponentialMechanism", look.mechanism), self._chosen(terms)[0]
         error = gap_of(mechanism, self.keys.count, blocks)
         sizes = size_note(blocks, terms.about(self.rows))
         notes = (f"{blocks:,} blocks, vote of the results", *sizes, *self.tried)
         return f"sample and aggregate, {mechanism.name}", error, notes
 
-    def number(self, terms: Terms) -> int:
-        """How many blocks."""
-        epsilon = terms.epsilon(SAA)
-        return choose(self.blocks, "vote", epsilon, terms.about(self.rows))[0]
+    def _chosen(self, terms: Terms) -> tuple[int, str]:
+        return choose(self.blocks, "vote", terms.epsilon(SAA), terms.about(self.rows))

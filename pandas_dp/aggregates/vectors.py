@@ -68,10 +68,6 @@ class VectorOfBlocks(FromBlocks):
     def shown(self, values: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
         """What is released, and notes on it."""
 
-    def number(self, terms: Terms) -> int:
-        """How many blocks."""
-        return self._chosen(terms)[0]
-
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
         return look_at(self._results(terms), self._chosen(terms)[1], terms.epsilon(WHAT), terms.unit)

@@ -75,10 +75,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
             "sums": {name: str(used) for name, used in _sums(account).items()},
         },
         "unit": {
-            "column": unit.column,
-            "rows": unit.rows,
-            "groups": unit.groups,
-            "rows_per_group": unit.rows_per_group,
+            **{term: getattr(unit, term) for term in ("column", "rows", "groups", "rows_per_group")},
             "relation": unit.relation.value,
             **({"period": unit.period, "periods": contents.when(unit)} if unit.period else {}),
             "words": hidden,
