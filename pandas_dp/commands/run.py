@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     terms = replace(plan.terms.for_table(empty, options.ledger), reason=options.reason)
     twice = second_budgets.check(terms.name, options, in_plan=True)
     check_period(terms, options.period, '[budget] period = "D", time = "visited_at"')
-    questions = {planned.name: repr(planned.query) for planned in plan.queries}
+    questions = {name: repr(query) for name, query in plan.queries.items()}
     with data_files.dtypes_told(options.data, "[schema.{}] and below it", empty, questions):
         seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period, goes_on=True)
     if person := terms.person_column(empty, options.ledger):
