@@ -174,13 +174,17 @@ class Gaussian:
     """
 
     rho: Any
-    delta = Fraction(0)  # no part of its law is set aside
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", positive_epsilon(self.rho, "rho"))
 
     def __repr__(self) -> str:
         return f"Gaussian({show(self.rho)})"
+
+    @property
+    def delta(self) -> Fraction:
+        """No part of its law is set aside."""
+        return Fraction(0)
 
     @property
     def part(self) -> GaussianLoss:

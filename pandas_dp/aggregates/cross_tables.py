@@ -72,12 +72,16 @@ class Share:
         n, m = self.terms
         if n == m:
             return value, value
+        low, high = 0.0, 1.0
         part, level = max(self.part, 0), level_of_few(self.whole, self._least, level)
-        parts, total = np.array([float(part)]), np.array([float(part + max(self.whole - self.part, 0))])
-        ends = quotient_ends(parts, total * self.known, self.noise.combined(level), n, n, m, (0, 1))
-        (low,), (high,) = (end.tolist() for end in ends)
+        whole = part + max(self.whole - self.part, 0)
+        if self.known:  # as shares of the whole, which may be larger than any float
+            unit = float(Fraction(self.noise.combined(level)) / whole)
+            ends = quotient_ends(np.array([part / whole]), np.ones(1), unit, n, n, m, (0, 1))
+            (low,), (high,) = (end.tolist() for end in ends)
         if self.of_sample:
-            (least,), (most,) = sampled_shares(parts, total, self.noise, self.terms, level)
+            sums = np.array([float(part)]), np.array([float(whole)])
+            (least,), (most,) = sampled_shares(*sums, self.noise, self.terms, level)
             low, high = np.fmin(low, least) + 0 * least, np.fmax(high, most) + 0 * most  # missing where these are
         return (low, high) if math.isnan(value) else (min(low, value), max(high, value))
 
