@@ -62,12 +62,6 @@ ROWS = (
     "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have several "
     "rows, open one that protects people, under another name where this one has answered: {line}"
 )
-PERIOD: dict[str, Any] = {  # the option that says which periods a job is about
-    "nargs": "+",
-    "default": (),
-    "metavar": "NAME",
-    "help": "the day, or the first and the last one, if each day has a budget: 2026-11-28; never taken from the rows",
-}
 EXAMPLE = 'name = "visits", epsilon = 3, unit = "patient_id", max_rows = 10'
 
 
