@@ -48,11 +48,7 @@ GROUPS = (1, 2, 5)  # units whose joint promise is told
 PERIODS = {"hour": (24, 168), "day": (7, 365), "week": (4, 52), "month": (3, 12), "year": (2, 10)}
 WORDS = tomllib.loads(files("pandas_dp.books").joinpath("certificate.toml").read_text("utf-8"))
 
-OVER = (
-    "More was charged to this budget than its total, see the warnings. It was charged for answers from before the budget was "
-    "named, or for what may have been answered after a copy of the ledger was made. No more questions are answered. What holds "
-    "instead of the total is said above."
-)
+OVER: str = WORDS["statement"]["over"]
 
 
 @dataclass(frozen=True)
