@@ -26,7 +26,7 @@ from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.accessor.scan import ScannedAccessor
 from pandas_dp.aggregates import tidy
 from pandas_dp.aggregates.uncertainty import Interval
-from pandas_dp.audit.result import AuditResult
+from pandas_dp.audit.search import AuditResult
 from pandas_dp.books.odometer import more_calls
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for

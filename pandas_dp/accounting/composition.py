@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from decimal import localcontext
 from fractions import Fraction
@@ -28,6 +29,7 @@ from pandas_dp.accounting.losses import (
     total_of,
 )
 from pandas_dp.accounting.rules import MOST_QUERIES, RULES, Paid
+from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books.odometer import more_calls
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import HybridFilter, filter_for
@@ -232,10 +234,8 @@ def most_queries(name: str, loss: AnyLoss, total: Total) -> tuple[int | None, st
             return cap, f"at least {cap:,}; not counted further"
         high = min(2 * high, cap)
         fits, _ = _fits(name, ((loss, high),), total)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _fits(name, ((loss, middle),), total)[0] else (low, middle)
-    return low, ""
+    more = range(low + 1, high)
+    return low + bisect_left(more, True, key=lambda count: not _fits(name, ((loss, count),), total)[0]), ""
 
 
 def _fits(name: str, losses: Losses, total: Total) -> Verdict:
@@ -283,9 +283,7 @@ def _last(fits: Callable[[float], bool], start: float, steps: int) -> float:
         low, high = high, min(2 * high, most)
         if low == most:
             return most
-    for _ in range(steps):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if fits(middle) else (low, middle)
+    low, _ = narrowed(lambda epsilon: not fits(epsilon), low, high, steps, ratio=True)
     rounded = [float_below(Fraction(f"{low:.{digits}g}")) for digits in (6, 12)]
     return next((x for x in rounded if x >= low and fits(x)), low)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.books.odometer import group_delta
+from pandas_dp.books.amounts import group_delta
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, analytic_variance
 from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss, PureLoss, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError

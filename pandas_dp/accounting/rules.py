@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from pandas_dp.accounting.losses import EXACT, SLACK, Gaussian, Laplace, Losses, above, decimal, total_of
-from pandas_dp.books.odometer import gaussian_epsilon
+from pandas_dp.aggregates.uncertainty import narrowed
+from pandas_dp.books.amounts import gaussian_epsilon
 from pandas_dp.core.filters import renyi_limit
 from pandas_dp.core.plans import DeclaredPlan, grid_step
 from pandas_dp.core.privacy import PrivacyLoss
@@ -111,13 +112,36 @@ def gaussian(losses: Losses, delta: Fraction) -> Paid:
 
 
 def pld(losses: Losses, delta: Fraction) -> Paid:
-    """Convolution of privacy loss distributions, which hold the deltas of the losses too."""
+    """Convolution of privacy loss distributions, which hold the deltas of the losses too, on a grid of losses, all rounded up.
+
+    By the optional package dp-accounting (Google, Apache 2.0), loaded when first needed. Laplace and Gaussian noise have their
+    own laws; every other loss is counted as randomized response.
+    """
     if sum(times for _, times in losses) > MOST_QUERIES:
         return Paid(None, f"not computed for more than {MOST_QUERIES:,} queries")
     if delta < 10 * FAST_FOURIER_ERROR:
         return Paid(None, "its rounding errors are too large for a delta below 1e-11")
-    epsilon = pld_epsilon(losses, delta + total_of(losses).delta)
-    return Paid(epsilon, INSTALL if epsilon is None else "")
+    try:
+        library = import_module("dp_accounting.pld.privacy_loss_distribution")
+        common = import_module("dp_accounting.pld.common")
+    except ImportError:
+        return Paid(None, INSTALL)
+    grid, target = _grid(losses), delta + total_of(losses).delta - FAST_FOURIER_ERROR
+    composed: Any = None
+    for loss, times in losses:
+        if isinstance(loss, Gaussian):
+            deviation = 1 / (2 * float(loss.rho)) ** 0.5 * (1 - 1e-12)
+            law = library.from_gaussian_mechanism(deviation, value_discretization_interval=grid)
+        elif isinstance(loss, Laplace) and not loss.delta:
+            scale = 1 / float(loss.epsilon) * (1 - 1e-12)
+            law = library.from_laplace_mechanism(scale, value_discretization_interval=grid)
+        else:
+            terms = common.DifferentialPrivacyParameters(float(loss.epsilon), float(loss.delta))
+            law = library.from_privacy_parameters(terms, value_discretization_interval=grid)
+        law = law.self_compose(times) if times > 1 else law
+        composed = law if composed is None else composed.compose(law)
+    epsilon = float(composed.get_epsilon_for_delta(float(target)))
+    return Paid(Fraction(epsilon) * (1 + Fraction(1, 10**12)) if epsilon < 1e300 else Fraction(10) ** 400)
 
 
 def simple_conversion(rho: Fraction, delta: Fraction) -> Fraction:
@@ -202,47 +226,14 @@ def _different(parts: list[tuple[Fraction, int]], target: Fraction) -> Fraction:
     plan, goal = DeclaredPlan(parts), float(target) * (1 - 1e-15)
     if plan.delta(0.0) <= goal:
         return Fraction(0)
-    low, high = 0.0, float(plan.losses[-1]) * (1 + 1e-9) + 1e-9  # beyond the largest loss, where delta is 0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if plan.delta(middle) <= goal else (middle, high)
-    return Fraction(high)
+    most = float(plan.losses[-1]) * (1 + 1e-9) + 1e-9  # beyond the largest loss, where delta is 0
+    return Fraction(narrowed(lambda epsilon: plan.delta(epsilon) <= goal, 0.0, most)[1])
 
 
 def is_exact(parts: list[tuple[Fraction, int]]) -> bool:
     """Whether nothing is rounded but the last digits: one epsilon, or all on one grid."""
     step = grid_step(parts) if len(parts) > 1 else parts[0][0]
     return all((epsilon / step).denominator == 1 for epsilon, _ in parts)
-
-
-def pld_epsilon(losses: Losses, target: Fraction) -> Fraction | None:
-    """Least epsilon at this delta on a grid of losses, all rounded up; None: the library is not installed.
-
-    By the optional package dp-accounting (Google, Apache 2.0), loaded when first needed.
-
-    Laplace and Gaussian noise have their own laws; every other loss is counted as randomized response.
-    """
-    try:
-        library = import_module("dp_accounting.pld.privacy_loss_distribution")
-        common = import_module("dp_accounting.pld.common")
-    except ImportError:
-        return None
-    grid = _grid(losses)
-    composed: Any = None
-    for loss, times in losses:
-        if isinstance(loss, Gaussian):
-            deviation = 1 / (2 * float(loss.rho)) ** 0.5 * (1 - 1e-12)
-            law = library.from_gaussian_mechanism(deviation, value_discretization_interval=grid)
-        elif isinstance(loss, Laplace) and not loss.delta:
-            scale = 1 / float(loss.epsilon) * (1 - 1e-12)
-            law = library.from_laplace_mechanism(scale, value_discretization_interval=grid)
-        else:
-            terms = common.DifferentialPrivacyParameters(float(loss.epsilon), float(loss.delta))
-            law = library.from_privacy_parameters(terms, value_discretization_interval=grid)
-        law = law.self_compose(times) if times > 1 else law
-        composed = law if composed is None else composed.compose(law)
-    epsilon = float(composed.get_epsilon_for_delta(float(target - FAST_FOURIER_ERROR)))
-    return Fraction(epsilon) * (1 + Fraction(1, 10**12)) if epsilon < 1e300 else Fraction(10) ** 400
 
 
 def _grid(losses: Losses) -> float:

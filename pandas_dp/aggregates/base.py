@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ from pandas_dp.core.measurement import Measurement, Noisy, Reply, Statistic
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
+from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import Kind
@@ -74,51 +76,43 @@ class Unit(NamedTuple):
         whole = self.word and isinstance(size, int | Fraction) and size == int(size)
         return int(size) if whole else float(size)
 
+    @classmethod
+    def of(cls, kind: Kind) -> Unit:
+        """Of distances of the values of a column: of dates they are durations."""
+        return cls(duration=kind.name in ("datetime", "timedelta"))
+
+    def scale(self, noise: Noise, step: Fraction = Fraction(1)) -> str:
+        """How large noise is."""
+        return f"{noise.told.replace('_', ' ')} {self.text(getattr(noise, noise.told) * step)}"
+
+    def noisy(self, noise: Noise, step: Fraction = Fraction(1), each: str = "") -> ExpectedError:
+        """Of answers that are exact ones with noise on top."""
+        half = noise.half_width(LEVEL) * step
+        return ExpectedError(noise.name, self.scale(noise, step), f"{each}± {self.text(half)} {AT}", self.value(half))
+
+    def over_rows(
+        self,
+        mechanism: str,
+        scale: str | None,
+        size: float,
+        rows: int | None,
+        of: str = "",
+        groups: int = 1,
+        about: str = "at most about",
+    ) -> ExpectedError:
+        """An error of this size over the number of rows, if that is known, of all or `of` what the rows are, one of so many."""
+        if not rows:
+            return ExpectedError(mechanism, scale, f"{about} ± {self.text(size)} / rows{of} {AT}; {SAY}")
+        half = size / rows
+        words = f"{about} ± {self.text(half)} with {rows:,} rows{of}{self.in_all(half, rows, groups)} {AT}"
+        return ExpectedError(mechanism, scale, words, self.value(half))
+
+    def in_all(self, half: float, rows: int, groups: int) -> str:
+        """The error of an equal group where these are the rows of all groups: who knows one number mostly knows that one."""
+        return f", ± {self.text(half * groups)} with {rows:,} in {groups:,} equal groups" if groups > 1 else ""
+
 
 IN_ROWS, PLAIN = Unit("rows"), Unit()
-OF_GROUP = " of a group"
-
-
-def unit_of(kind: Kind) -> Unit:
-    """Distances of the values of a column: of dates they are durations."""
-    return Unit(duration=kind.name in ("datetime", "timedelta"))
-
-
-def scale_of(noise: Noise, step: Fraction, unit: Unit) -> str:
-    """How large noise is in the unit of an answer."""
-    return f"{noise.told.replace('_', ' ')} {unit.text(getattr(noise, noise.told) * step)}"
-
-
-def noisy(noise: Noise, step: Fraction, unit: Unit, each: str = "") -> ExpectedError:
-    """Of answers that are exact ones with noise on top."""
-    half = noise.half_width(LEVEL) * step
-    scale = scale_of(noise, step, unit)
-    return ExpectedError(noise.name, scale, f"{each}± {unit.text(half)} {AT}", unit.value(half))
-
-
-def over_rows(
-    mechanism: str,
-    scale: str | None,
-    size: float,
-    rows: int | None,
-    unit: Unit = PLAIN,
-    of: str = "",
-    about: str = "about",
-    groups: int = 1,
-) -> ExpectedError:
-    """An error of this size over the number of rows, if that is known, of all or `of` what the rows are, one of so many."""
-    if not rows:
-        return ExpectedError(mechanism, scale, f"{about} ± {unit.text(size)} / rows{of} {AT}; {SAY}")
-    half = size / rows
-    words = f"{about} ± {unit.text(half)} with {rows:,} rows{of}{in_all(unit, half, rows, groups)} {AT}"
-    return ExpectedError(mechanism, scale, words, unit.value(half))
-
-
-def in_all(unit: Unit, half: float, rows: int, groups: int) -> str:
-    """The error of an equal group where these are the rows of all groups: who knows one number mostly knows that one."""
-    return f", ± {unit.text(half * groups)} with {rows:,} in {groups:,} equal groups" if groups > 1 else ""
-
-
 Steps = Generator[Measurement | Reply, Any, "Answer"]
 A = TypeVar("A")
 T = TypeVar("T")
@@ -150,6 +144,46 @@ class Terms:
     def about(self, rows: int | None) -> int | None:
         """About how many rows there are: what the caller says, or a public number."""
         return self.public_rows if rows is None else rows
+
+    def known(self, rows: int | None, by: Partition | None) -> tuple[int | None, str, int]:
+        """About how many rows there are, of what, and one of how many groups: of these the caller says them alone."""
+        return (self.about(rows), "", 1) if by is None else (rows, " of a group", by.count)
+
+    def share(self, part: Fraction) -> Terms:
+        """The same for a part of the price."""
+        return replace(self, price=self.price.share(part))
+
+    def at(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Terms:
+        """The same at another price."""
+        return replace(self, price=Price(epsilon, delta))
+
+    def epsilon(self, what: str) -> Fraction:
+        """The epsilon of the price, which must be pure."""
+        return pure_epsilon(self.price, what)
+
+    def loss(self, look: Measurement) -> PrivacyLoss:
+        """Return the price of a look."""
+        return look.mechanism.loss(look.statistic.sensitivity(self.unit))
+
+    def noised(self, statistic: Statistic) -> Measurement:
+        """Return a measurement of an integer vector with the least noise that the price buys."""
+        price, sensitivity = self.price, statistic.sensitivity(self.unit)
+        if not price.gaussian:
+            return Measurement(statistic, DiscreteLaplace.calibrate(self.epsilon("this query"), sensitivity))
+        if price.epsilon is not None and price.epsilon < SMALLEST_GAUSSIAN_EPSILON:
+            raise ArgumentValueError("epsilon must be at least 1e-8 for Gaussian noise; leave delta= out")
+        return Measurement(statistic, DiscreteGaussian.calibrate(sensitivity, price.epsilon, price.delta, price.rho))
+
+    def least(self, half_width: Callable[[Terms], Any], wanted: Accuracy, duration: bool = False) -> Fraction:
+        """Least epsilon at which an error, known from the terms, stays within what is wanted."""
+        in_numbers(wanted, duration)
+
+        def fits(epsilon: Fraction) -> bool:
+            if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
+                return False
+            return bool(half_width(self.at(epsilon, wanted.delta)) <= wanted.within)
+
+        return least_epsilon(fits)
 
 
 @dataclass(frozen=True)
@@ -226,8 +260,10 @@ class Aggregate(ABC):
     out no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is
     public. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
     ``mixed`` is True where each row of the answer is about another function, ``counts_rows`` for numbers of rows,
-    ``own_unit`` for what is in no unit of its column, as sums and variances are. ``without_interval`` says what is known of
-    an answer that has none.
+    ``own_unit`` for what is in no unit of its column, as sums and variances are. ``sums`` is True where it sums values, of
+    which a unit has one total, whatever rows it is of; ``in_blocks`` says where all rows of a unit are, if it is answered
+    from blocks of whole units; ``counting`` are labels of what counts rows beside other functions: of columns, of a `mixed`
+    answer of rows. ``without_interval`` says what is known of an answer that has none.
 
     ``version`` is part of the key, too: whoever changes which noisy integers a recipe takes, in which order or at which scale,
     or what it makes of them, raises it, or stored ones would be replayed as another answer. Golden transcripts in
@@ -242,28 +278,16 @@ class Aggregate(ABC):
     mixed = False
     counts_rows = False
     own_unit = False
+    sums = False
+    in_blocks: ClassVar[str | None] = None
+    counting: ClassVar[frozenset[Hashable]] = frozenset()
     without_interval = "no interval known"
     buying = ""  # of a single number without interval: what buys one, and whether nothing says how many rows there are
-
-    @property
-    def sums(self) -> bool:
-        """Whether it sums values, of which a unit has one total, whatever rows it is of."""
-        return False
 
     @property
     def keeps_rows(self) -> bool:
         """Whether it leaves out rows of a unit with more than count."""
         return not self.sums and self.in_blocks is None
-
-    @property
-    def in_blocks(self) -> str | None:
-        """Where all rows of a unit are, if it is answered from blocks of whole units."""
-        return None
-
-    @property
-    def counting(self) -> frozenset[Hashable]:
-        """Labels of what counts rows beside other functions: of columns, of a `mixed` answer of rows."""
-        return frozenset()
 
     def labelled(self, index: pd.Index[Any]) -> pd.Index[Any]:
         """The index of an answer as people read it in a table or plot."""
@@ -364,13 +388,12 @@ class SingleLook(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Loss of the one measurement."""
-        return loss_of(self._look(terms), terms.unit)
+        return terms.loss(self._look(terms))
 
     def steps(self, terms: Terms) -> Steps:
         """One look, one answer."""
         look = self._look(terms)
-        noisy = yield look
-        return self.answer(noisy, look, terms)
+        return self.answer((yield look), look, terms)
 
 
 class Guaranteed(Aggregate):
@@ -383,7 +406,7 @@ class Guaranteed(Aggregate):
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound, or what is typical."""
         level, within = wanted.level, in_numbers(wanted).within
-        return least_epsilon(lambda e: self.guarantee(replace(terms, price=Price(e))).typically(level) <= within)
+        return least_epsilon(lambda e: self.guarantee(terms.at(e)).typically(level) <= within)
 
 
 class Counts(SingleLook):
@@ -394,12 +417,11 @@ class Counts(SingleLook):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise."""
-        return noisy(noise_of(self.look(terms)), Fraction(1), self.unit, self.each)
+        return self.unit.noisy(noise_of(self.look(terms)), each=self.each)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each number."""
-        in_numbers(wanted)
-        return least_noised(lambda offer: noise_of(self.look(offer)).half_width(wanted.level), wanted, terms)
+        return terms.least(lambda offer: noise_of(self.look(offer)).half_width(wanted.level), wanted)
 
 
 def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
@@ -410,27 +432,14 @@ def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
     ArgumentValueError
         Even epsilon = 1e6 does not fit.
     """
-    low, high = -9000, 6000  # epsilon = 10**(exponent / 1000), about four digits
+    exponents = range(-9000, 6001)  # epsilon = 10**(exponent / 1000), about four digits
 
     def power(exponent: int) -> Fraction:
         return Fraction(f"{10 ** (exponent / 1000):.3e}")
 
-    if not fits(power(high)):
+    if not fits(power(exponents[-1])):
         raise ArgumentValueError("within= is too small: even epsilon=1e6 would not be that accurate")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(power(middle)) else (middle, high)
-    return power(high)
-
-
-def noised(statistic: Statistic, price: Price, unit: PrivacyUnit) -> Measurement:
-    """Return a measurement of an integer vector with the least noise that the price buys."""
-    sensitivity = statistic.sensitivity(unit)
-    if not price.gaussian:
-        return Measurement(statistic, DiscreteLaplace.calibrate(pure_epsilon(price, "this query"), sensitivity))
-    if price.epsilon is not None and price.epsilon < SMALLEST_GAUSSIAN_EPSILON:
-        raise ArgumentValueError("epsilon must be at least 1e-8 for Gaussian noise; leave delta= out")
-    return Measurement(statistic, DiscreteGaussian.calibrate(sensitivity, price.epsilon, price.delta, price.rho))
+    return power(exponents[bisect_left(exponents, True, key=lambda exponent: fits(power(exponent)))])
 
 
 def pure_epsilon(price: Price, what: str) -> Fraction:
@@ -453,24 +462,8 @@ def in_numbers(wanted: Accuracy, duration: bool = False) -> Accuracy:
     return wanted
 
 
-def least_noised(half_width: Callable[[Terms], Any], wanted: Accuracy, terms: Terms) -> Fraction:
-    """Least epsilon at which an error, known from the terms, stays within what is wanted."""
-
-    def fits(epsilon: Fraction) -> bool:
-        if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
-            return False
-        return bool(half_width(replace(terms, price=Price(epsilon, wanted.delta))) <= wanted.within)
-
-    return least_epsilon(fits)
-
-
 def noise_of(look: Measurement) -> Noise:
     """Return the noise of a measurement made by `noised`."""
     if not isinstance(look.mechanism, Noise):
         raise TypeError("this measurement does not add noise")
     return look.mechanism
-
-
-def loss_of(look: Measurement, unit: PrivacyUnit) -> PrivacyLoss:
-    """Return the price of a look."""
-    return look.mechanism.loss(look.statistic.sensitivity(unit))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import ClassVar, cast
 
 from pandas_dp.aggregates.base import (
     BAR_SHARE,
@@ -22,8 +23,6 @@ from pandas_dp.aggregates.base import (
     Unit,
     least_epsilon,
     noise_of,
-    noised,
-    noisy,
 )
 from pandas_dp.aggregates.ladder import Rungs, rungs_around
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
@@ -67,18 +66,14 @@ class FromBlocks(SingleLook):
     ``rows`` is about how many there are, if the caller says so.
     """
 
+    name: ClassVar[str]  # of the question, for errors
     rows: int | None
     by_rows = True
     in_blocks = IN_ONE_BLOCK
 
-    @property
     @abstractmethod
-    def name(self) -> str:
-        """The question, for errors."""
-
-    @abstractmethod
-    def number(self, terms: Terms) -> int:
-        """How many blocks."""
+    def _chosen(self, terms: Terms) -> tuple[int, str]:
+        """How many blocks, and how their results are combined."""
 
     def check(self, terms: Terms) -> None:
         """Refuse more blocks than rows, and noise as wide as the bounds.
@@ -87,7 +82,7 @@ class FromBlocks(SingleLook):
         ------
         ArgumentValueError
         """
-        blocks, rows = self.number(terms), terms.about(self.rows)
+        blocks, rows = self._chosen(terms)[0], terms.about(self.rows)
         if rows is not None and blocks > rows:
             raise ArgumentValueError(
                 f"{self.name}() with {blocks:,} blocks of {rows:,} rows would leave most blocks without a row: type "
@@ -105,7 +100,7 @@ def refuse_drowned(what: str, look: Callable[[Terms], Measurement], terms: Terms
     """
     if not drowned(look(terms)):
         return
-    least = least_epsilon(lambda epsilon: not drowned(look(replace(terms, price=Price(epsilon)))))
+    least = least_epsilon(lambda epsilon: not drowned(look(terms.at(epsilon))))
     raise ArgumentValueError(
         f"{what} would return noise as wide as the range of its answers: type at least df.dp(epsilon={show(least)}), "
         f"preferably ten times that, or {remedy}"
@@ -199,10 +194,7 @@ def for_medians(epsilon: Fraction, error_bar: bool) -> Fraction:
 
 def medians(mechanism: Quantile | Ladder) -> Quantile:
     """What draws them."""
-    found = mechanism.choices[0] if isinstance(mechanism, Ladder) else mechanism
-    if not isinstance(found, Quantile):
-        raise TypeError("one median of each part")
-    return found
+    return cast("Quantile", mechanism.choices[0] if isinstance(mechanism, Ladder) else mechanism)
 
 
 def look_at(
@@ -220,7 +212,7 @@ def look_at(
     central one is taken instead of medians.
     """
     if aggregator == "mean":
-        return noised(BlockSums(values), Price(epsilon), unit)
+        return Terms(unit, Price(epsilon)).noised(BlockSums(values))
     if aggregator == "smooth" and isinstance(values, BlockResults) and values.outputs > 1:
         noise = SmoothNoise(BEST_NOISE, epsilon, dimension=values.outputs)
         return Measurement(CentreOfAttention(values, noise.beta), noise)
@@ -232,7 +224,8 @@ def look_at(
         choice = Quantile.calibrate(HALF, cells, for_medians(epsilon, error_bar), sensitivity)
         if not error_bar:
             return Measurement(points, choice)
-        return Measurement(points, Ladder((choice,), noise_of(noised(points, Price(epsilon * BAR_SHARE), unit))))
+        counts = Terms(unit, Price(epsilon * BAR_SHARE)).noised(points)
+        return Measurement(points, Ladder((choice,), noise_of(counts)))
     return Measurement(points, WinsorizedSum.calibrate(epsilon, reach, cells, sensitivity))
 
 
@@ -354,7 +347,7 @@ def expected_of(answer: Answer, look: Measurement, unit: Unit = PLAIN, each: str
         found = answer.error.expected(answer.mechanism, Unit("blocks"), answer.notes)
         return replace(found, error=f"{each}{found.error}")
     if isinstance(answer.error, Additive):
-        found = noisy(noise_of(look), answer.error.step, unit, f"{ALONE}{each}")
+        found = unit.noisy(noise_of(look), answer.error.step, f"{ALONE}{each}")
         return replace(found, mechanism=answer.mechanism, notes=answer.notes)
     return ExpectedError(answer.mechanism, None, FITS, None, answer.notes)
 

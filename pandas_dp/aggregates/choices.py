@@ -9,22 +9,11 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    IN_ROWS,
-    NO_SIZE,
-    Answer,
-    ExpectedError,
-    Guarantee,
-    Guaranteed,
-    SingleLook,
-    Terms,
-    Unit,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import NO_SIZE, Answer, ExpectedError, Guarantee, Guaranteed, SingleLook, Terms, Unit
 from pandas_dp.aggregates.uncertainty import ScoreGap
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
@@ -39,7 +28,7 @@ from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.labels import Labels
 
 Weights = tuple[int, ...]
-UNITS = {"count": IN_ROWS, "score": Unit("in score"), "revenue": Unit("of revenue")}
+UNITS = {"count": Unit("rows"), "score": Unit("in score"), "revenue": Unit("of revenue")}
 FINENESS = 1 << 20  # steps of a score of the whole table within its sensitivity
 
 
@@ -77,10 +66,7 @@ class Choice(SingleLook, Guaranteed):
     with the best of those not picked before, which is at least the true one of its rank.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The question, for errors."""
+    name: ClassVar[str]  # of the question, for errors
 
     @property
     @abstractmethod
@@ -115,7 +101,7 @@ class Choice(SingleLook, Guaranteed):
     def look(self, terms: Terms) -> Measurement:
         """One place for each pick."""
         statistic = self.statistic
-        epsilon, sensitivity = pure_epsilon(terms.price, f"{self.name}()"), statistic.sensitivity(terms.unit)
+        epsilon, sensitivity = terms.epsilon(f"{self.name}()"), statistic.sensitivity(terms.unit)
         if terms.pure and self.weights is None:
             return Measurement(statistic, PermuteAndFlip.calibrate(epsilon, sensitivity, self.picks))
         return Measurement(statistic, ExponentialMechanism.calibrate(epsilon, sensitivity, self.picks, self.weights))
@@ -158,9 +144,7 @@ class AmongKeys(Choice):
 
 def _picking(look: Measurement) -> PermuteAndFlip | ExponentialMechanism:
     mechanism = look.mechanism.choice if isinstance(look.mechanism, PartByPart) else look.mechanism
-    if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
-        raise TypeError("this measurement is no choice")
-    return mechanism
+    return cast("PermuteAndFlip | ExponentialMechanism", mechanism)
 
 
 @dataclass(frozen=True)

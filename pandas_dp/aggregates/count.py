@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, Caution, Counts, ExpectedError, Steps, Terms, Unit, noise_of, noised
+from pandas_dp.aggregates.base import Answer, Caution, Counts, ExpectedError, Steps, Terms, Unit, noise_of
 from pandas_dp.aggregates.uncertainty import Additive, HalfWidth, NoError
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -61,7 +61,7 @@ class Count(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""
-        return noised(counts.RowCounts(self.column), terms.price, terms.unit)
+        return terms.noised(counts.RowCounts(self.column))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the noisy integer as it is, also below zero."""
@@ -95,7 +95,7 @@ class CountBy(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""
-        return noised(counts.RowCounts(self.column, self.by), terms.price, terms.unit)
+        return terms.noised(counts.RowCounts(self.column, self.by))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over all listed parts, in the listed order unless sorted."""
@@ -213,7 +213,7 @@ class RowsPerUnit(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each bin."""
-        return noised(UnitSizes(self.edges), terms.price, terms.unit)
+        return terms.noised(UnitSizes(self.edges))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over all bins."""

@@ -11,23 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import (
-    IN_ROWS,
-    Answer,
-    Caution,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    noise_of,
-    noised,
-    over_rows,
-    scale_of,
-)
+from pandas_dp.aggregates.base import IN_ROWS, PLAIN, Answer, Caution, ExpectedError, SingleLook, Terms, noise_of
 from pandas_dp.aggregates.covariance_bars import Covariances, Sums
 from pandas_dp.aggregates.moments import few_rows_of
-from pandas_dp.aggregates.uncertainty import LEVEL, Ends
+from pandas_dp.aggregates.rotated import Floats
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends, holding
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -38,7 +27,6 @@ FAR = 3  # half-widths of a variance that it must lie above 0, for what is divid
 ALL = Caution(
     "no interval, since it would hold every possible value: take more rows, a larger epsilon or narrower bounds"
 )
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -78,11 +66,7 @@ class Linearised:
         known = unit <= most  # shape (entries,)
         half = np.full(known.shape, np.inf)
         half[known] = unit * length[known] / (1 - unit / self.breaks)
-        own = value.to_numpy(dtype=np.float64)
-        low, high = np.maximum(centre - half, least), np.minimum(centre + half, largest)
-        ends = np.fmin(low, own), np.fmax(high, own)  # an interval contains its value
-        lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
-        return lower, upper
+        return holding(value, np.maximum(centre - half, least), np.minimum(centre + half, largest))
 
 
 @dataclass(frozen=True)
@@ -120,7 +104,7 @@ class Together(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """Nine integers for each pair."""
-        return noised(Products(self.columns, self.lattices), terms.price, terms.unit)
+        return terms.noised(Products(self.columns, self.lattices))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Sums from the features, the statistic from the sums; of few rows it has no value."""
@@ -164,7 +148,7 @@ class Covariance(Together):
         apart, alone = largest_lengths(len(halves))
         worst = np.outer(halves, halves) * np.where(np.eye(len(halves)) > 0, alone, apart)
         size = noise.combined(LEVEL) * float(worst.max())
-        return over_rows(noise.name, _scale(noise), size, terms.about(rows), about="the widest at most about")
+        return PLAIN.over_rows(noise.name, _scale(noise), size, terms.about(rows), about="the widest at most about")
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a DataFrame on the columns, symmetric."""
@@ -269,7 +253,7 @@ def linearised(
 
 
 def _scale(noise: Noise) -> str:
-    return f"{scale_of(noise, Fraction(1, ROW_TOTAL), IN_ROWS)}, on nine sums for each pair of columns"
+    return f"{IN_ROWS.scale(noise, Fraction(1, ROW_TOTAL))}, on nine sums for each pair of columns"
 
 
 def _of_correlation(sums: Sums, i: int, j: int, r: float) -> float:

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pandas_dp.aggregates.rotated import EMPTY
-from pandas_dp.aggregates.uncertainty import Ends
+from pandas_dp.aggregates.rotated import EMPTY, Floats
+from pandas_dp.aggregates.uncertainty import Ends, holding
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.products import ONE, ROW_TOTAL
 
@@ -21,7 +20,6 @@ SIGNS = np.array([1, -1, 0])  # of the shares p^2, q^2, 2 p q in y = p - q
 SQUARES = np.array([1, 1, -1])  # and in y^2
 MANY = 20  # half-widths of the number of rows that rows must be for the first order to tell the error
 OF_MEANS = 0.05  # of what may fail
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -161,10 +159,8 @@ class Covariances:
         """Ends for each entry of one column, known by its name."""
         place = self.names.index(value.name)
         found = np.array([self.ends(i, place, level) for i in range(len(self.names))])
-        own, scale = value.to_numpy(dtype=np.float64), np.array(self.halves) * self.halves[place]
-        ends = np.fmin(scale * found[:, 0], own), np.fmax(scale * found[:, 1], own)  # an interval contains its value
-        lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
-        return lower, upper
+        scale = np.array(self.halves) * self.halves[place]
+        return holding(value, scale * found[:, 0], scale * found[:, 1])
 
     def whole(self, i: int, j: int) -> tuple[float, float]:
         """All that is possible."""

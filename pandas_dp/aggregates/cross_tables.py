@@ -7,15 +7,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, as_question, noise_of, over_rows
+from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, as_question, noise_of
 from pandas_dp.aggregates.count import CountBy
-from pandas_dp.aggregates.distinct import SumOf, sampled_shares
+from pandas_dp.aggregates.distinct import SumOf, quotient_ends, sampled_shares
 from pandas_dp.aggregates.moments import Mean, Sum, none_seen
 from pandas_dp.aggregates.rotated import known, level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
@@ -75,13 +75,10 @@ class Share:
         low, high = 0.0, 1.0
         part, level = max(self.part, 0), level_of_few(self.whole, self._least, level)
         whole = part + max(self.whole - self.part, 0)
-        if self.known:
-            t, share = float(Fraction(self.noise.combined(level)) / whole), part / whole
-            square = 1 - t**2 * m
-            if square > 0:
-                middle, rest = share - t**2 * n, share**2 - t**2 * n
-                root = math.sqrt(max(middle**2 - square * rest, 0.0))
-                low, high = (min(max((middle + side * root) / square, 0.0), 1.0) for side in (-1, 1))
+        if self.known:  # as shares of the whole, which may be larger than any float
+            unit = float(Fraction(self.noise.combined(level)) / whole)
+            ends = quotient_ends(np.array([part / whole]), np.ones(1), unit, n, n, m, (0, 1))
+            (low,), (high,) = (end.tolist() for end in ends)
         if self.of_sample:
             sums = np.array([float(part)]), np.array([float(whole)])
             (least,), (most,) = sampled_shares(*sums, self.noise, self.terms, level)
@@ -161,9 +158,7 @@ class CrossTable(SingleLook):
 
     @property
     def _labels(self) -> tuple[Labels, ...]:
-        if not isinstance(self.question.labels, CrossLabels):
-            raise TypeError("the cells of a table are those of a cross partition")
-        return tuple(labels for labels in self.question.labels.factors if isinstance(labels, Labels))
+        return cast("tuple[Labels, ...]", cast("CrossLabels", self.question.labels).factors)
 
     def look(self, terms: Terms) -> Measurement:
         """That of the question."""
@@ -209,7 +204,7 @@ class CrossTable(SingleLook):
             cells, of = {"index": (width, " of a row"), "columns": (height, " of a column")}.get(self.normalize, of_all)
             size = noise_of(self.look(terms)).combined(LEVEL) * math.sqrt(cells)
             known = rows if of else terms.about(rows)
-            found = over_rows(found.mechanism, found.scale, size, known, PLAIN, of, "each share at most about")
+            found = PLAIN.over_rows(found.mechanism, found.scale, size, known, of, about="each share at most about")
         notes = ("All: sums of noisy cells, with a larger error",) if self.margins else ()
         return replace(found, notes=(*found.notes, *notes))
 

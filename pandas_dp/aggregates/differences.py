@@ -13,7 +13,7 @@ import pandas as pd
 from pandas_dp.aggregates.population import Sampled, sampled, student, with_normal
 from pandas_dp.aggregates.rotated import Law
 from pandas_dp.aggregates.several import Columns
-from pandas_dp.aggregates.uncertainty import Ends, normal
+from pandas_dp.aggregates.uncertainty import Ends, narrowed, normal
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 MEANS = "groupby('sex', keys=[...])['age'].mean(bounds=(0, 120), population=True)"
@@ -74,11 +74,7 @@ class Difference:
         """The p-value: 1 less the highest level at which 0 lies outside the interval."""
         if not self.enough:
             return math.nan
-        low, high = LEAST, 1.0
-        for _ in range(HALVINGS):
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if self.half(1 - middle) < abs(value) else (middle, high)
-        return high
+        return narrowed(lambda p: self.half(1 - p) < abs(value), LEAST, 1.0, HALVINGS, ratio=True)[1]
 
 
 def difference_of(

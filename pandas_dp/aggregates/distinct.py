@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import (
-    IN_ROWS,
-    Answer,
-    Counts,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    Unit,
-    noise_of,
-    noised,
-    over_rows,
-    scale_of,
-)
+from pandas_dp.aggregates.base import IN_ROWS, PLAIN, Answer, Counts, ExpectedError, SingleLook, Terms, Unit, noise_of
 from pandas_dp.aggregates.count import CountBy, int64s
 from pandas_dp.aggregates.moments import none_seen
-from pandas_dp.aggregates.rotated import level_of_few, threshold
+from pandas_dp.aggregates.rotated import Floats, level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, Additive, Ends, normal
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -34,7 +20,6 @@ from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.counts import Distinct, DistinctBy
 from pandas_dp.facts.labels import CrossLabels, Labels
 
-Floats = NDArray[np.float64]
 TRANSITIVE = "that of three cells whose first equals the second and that the third, the first equals the third"
 
 
@@ -54,7 +39,7 @@ class DistinctCount(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""
-        return noised(Distinct(self.column), terms.price, terms.unit)
+        return terms.noised(Distinct(self.column))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the noisy integer as it is, also below zero."""
@@ -76,7 +61,7 @@ class DistinctCounts(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""
-        return noised(DistinctBy(self.column, self.by), terms.price, terms.unit)
+        return terms.noised(DistinctBy(self.column, self.by))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over all parts, in their order."""
@@ -102,7 +87,7 @@ class SumOf:
             return self.noise.tail(level)
         return self.noise.combined(level) * math.sqrt(self.terms)
 
-    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    def half_widths(self, weights: Floats, level: float) -> Floats:
         """See `Noise`."""
         return self.noise.half_widths(np.repeat(weights, self.terms, axis=0), level)
 
@@ -184,10 +169,8 @@ class Proportions:
             wider = sampled_shares(parts, total, self.noise, (1, len(self.counts)), level)
             low, high = np.minimum(low, wider[0]), np.maximum(high, wider[1])
         own = value.to_numpy()
-        ends = (
-            np.where(own < low, own, low),
-            np.where(own > high, own, high),
-        )  # by rounding; missing ones change nothing
+        # by rounding; missing ones change nothing
+        ends = np.where(own < low, own, low), np.where(own > high, own, high)
         lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
         return lower, upper
 
@@ -218,5 +201,5 @@ class Shares(SingleLook):
         """Error of F_i - t N over the number of rows, for weights of the largest length; see `Proportions`."""
         noise = noise_of(self.look(terms))
         size = noise.combined(LEVEL) * math.sqrt(max(1, self.counts.by.count - 1))
-        scale = f"{scale_of(noise, Fraction(1), IN_ROWS)}, on the counts"
-        return over_rows(noise.name, scale, size, terms.about(rows), about="each share at most about")
+        scale = f"{IN_ROWS.scale(noise)}, on the counts"
+        return PLAIN.over_rows(noise.name, scale, size, terms.about(rows), about="each share at most about")

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Terms, noised
-from pandas_dp.aggregates.rotated import Law
+from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.rotated import Floats, Law
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.sums import Centred, Moments
@@ -30,11 +29,11 @@ class Made:
     noise: Noise
     of: Weights
 
-    def released(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def released(self, weights: Floats) -> Floats:
         """Weights of what was released in weighted sums of the features."""
         return np.tensordot(np.array(self.of, dtype=np.float64).T, weights, axes=1)
 
-    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    def half_widths(self, weights: Floats, level: float) -> Floats:
         """See `Noise`."""
         return self.noise.half_widths(self.released(weights), level)
 
@@ -74,7 +73,7 @@ class Form:
 
     def look(self, terms: Terms) -> Measurement:
         """The measurement."""
-        return noised(self.statistic, terms.price, terms.unit)
+        return terms.noised(self.statistic)
 
     def features(self, noisy: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """Noisy features, of each group."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Caution
-from pandas_dp.aggregates.population import Floats, erfcx
+from pandas_dp.aggregates.population import erfcx
+from pandas_dp.aggregates.rotated import Floats
 from pandas_dp.aggregates.uncertainty import Ends
 from pandas_dp.core.measurement import Interactive, Measurement, Mechanism
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
@@ -76,9 +77,7 @@ def _half(look: Measurement, unit: PrivacyUnit) -> int:
     mechanism = look.mechanism
     if isinstance(mechanism, OptimalSelection):
         return listed_half_the_time(mechanism)
-    if not isinstance(mechanism, NoisyThreshold):
-        raise TypeError("this look selects no keys")
-    return -(-mechanism.threshold // math.isqrt(WHOLE**2 // min(unit.groups, unit.rows)))
+    return -(-cast("NoisyThreshold", mechanism).threshold // math.isqrt(WHOLE**2 // min(unit.groups, unit.rows)))
 
 
 def listed_half_the_time(selection: OptimalSelection) -> int:

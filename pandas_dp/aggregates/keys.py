@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -19,11 +19,7 @@ from pandas_dp.aggregates.base import (
     Steps,
     Terms,
     as_question,
-    in_numbers,
-    least_epsilon,
-    loss_of,
     noise_of,
-    noisy,
     once,
 )
 from pandas_dp.aggregates.count import int64s
@@ -44,7 +40,7 @@ from pandas_dp.core.measurement import Listing, Measurement
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold
 from pandas_dp.core.partition import Bins, Cross, Keys
-from pandas_dp.core.privacy import Price, PrivacyLoss, show
+from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -148,26 +144,17 @@ class FoundCounts(SingleLook):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the counts, and from which of them on keys are listed."""
         selection = self.selection(terms)
-        found = noisy(selection.noise, Fraction(1), IN_ROWS, "each ")
+        found = IN_ROWS.noisy(selection.noise, each="each ")
         least = f"keys with a noisy count of {selection.threshold:,} or more are listed; near that their intervals are wider"
         return replace(found, mechanism=told(selection), notes=(least,))
 
     def selection(self, terms: Terms) -> NoisyThreshold:
         """Return the mechanism: its noise and its threshold are public."""
-        mechanism = self._look(terms).mechanism
-        if not isinstance(mechanism, NoisyThreshold):
-            raise TypeError("this look selects no keys")
-        return mechanism
+        return cast("NoisyThreshold", self._look(terms).mechanism)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each count."""
-        in_numbers(wanted)
-
-        def fits(epsilon: Fraction) -> bool:
-            offered = replace(terms, price=Price(epsilon, wanted.delta))
-            return self.selection(offered).noise.half_width(wanted.level) <= wanted.within
-
-        return least_epsilon(fits)
+        return terms.least(lambda offer: self.selection(offer).noise.half_width(wanted.level), wanted)
 
 
 @dataclass(frozen=True)
@@ -262,7 +249,7 @@ class ByFoundKey(Aggregate):
     def rest(self, terms: Terms) -> Terms:
         """Return what the question is asked on."""
         epsilon = (1 - SHARE) * epsilon_of(terms.price)
-        pure, gaussian = (replace(terms, price=Price(epsilon, delta)) for delta in (Fraction(0), terms.price.delta / 2))
+        pure, gaussian = (terms.at(epsilon, delta) for delta in (Fraction(0), terms.price.delta / 2))
         asked = self._by_none
         if isinstance(asked, GroupsOfBlocks) or epsilon < SMALLEST_GAUSSIAN_EPSILON:
             return pure
@@ -281,7 +268,7 @@ class ByFoundKey(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
-        return loss_of(self.keys_look(terms), terms.unit) + self._by_none.loss(self.rest(terms))
+        return terms.loss(self.keys_look(terms)) + self._by_none.loss(self.rest(terms))
 
     @property
     def _by_none(self) -> Sum | Mean | GroupsOfBlocks:

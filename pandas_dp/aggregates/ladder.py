@@ -24,14 +24,11 @@ from pandas_dp.aggregates.base import (
     Guaranteed,
     Steps,
     Terms,
-    loss_of,
     noise_of,
-    noised,
     once,
-    pure_epsilon,
 )
 from pandas_dp.aggregates.ladder_noise import half_widths, widest
-from pandas_dp.aggregates.quantiles import Extreme, QuantileOf, level_of, nearest_rank, rest_of
+from pandas_dp.aggregates.quantiles import SIZE_SHARE, Extreme, QuantileOf, level_of, nearest_rank
 from pandas_dp.aggregates.rotated import Floats
 from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, EachOf, Ends, RankBound, around, normal
 from pandas_dp.core.lattice import Lattice
@@ -206,8 +203,8 @@ class WithBar(Guaranteed):
     @once
     def _for_point(self, terms: Terms) -> Terms:
         """At what the points are drawn for."""
-        pure_epsilon(terms.price, "a quantile")
-        return replace(terms, price=terms.price.share(1 - BAR_SHARE))
+        terms.epsilon("a quantile")
+        return terms.share(1 - BAR_SHARE)
 
     def guarantee(self, terms: Terms) -> Guarantee:
         """That of the points, at their share of the price."""
@@ -228,7 +225,7 @@ class QuantileWithBar(WithBar, QuantileOf):
 
     @once
     def _ladder(self, terms: Terms) -> Ladder:
-        counts = noised(self._statistic, terms.price.share(BAR_SHARE), terms.unit)
+        counts = terms.share(BAR_SHARE).noised(self._statistic)
         return Ladder(self._mechanisms(self._for_point(terms)), noise_of(counts))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
@@ -280,20 +277,20 @@ class ExtremeWithBar(WithBar, Extreme):
 
     def _ladder(self, terms: Terms, q: Fraction) -> tuple[LatticeCounts, Ladder]:
         """The counts of all points, and the choice of a level with the counts of cells."""
-        counts, price = LatticeCounts(self.column, self.lattice), terms.price.share(BAR_SHARE)
-        choice = self._quantile(q)._mechanisms(rest_of(self._for_point(terms)))
-        return counts, Ladder(choice, noise_of(noised(counts, price, terms.unit)))
+        counts = LatticeCounts(self.column, self.lattice)
+        choice = self._quantile(q)._mechanisms(self._for_point(terms).share(1 - SIZE_SHARE))
+        return counts, Ladder(choice, noise_of(terms.share(BAR_SHARE).noised(counts)))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """The number of rows, the choice and the counts."""
         size, (counts, ladder) = self._size(self._for_point(terms)), self._ladder(terms, Fraction(1, 2))
-        return loss_of(size, terms.unit) + ladder.loss(counts.sensitivity(terms.unit))
+        return terms.loss(size) + ladder.loss(counts.sensitivity(terms.unit))
 
     def steps(self, terms: Terms) -> Steps:
         """The number of rows, then the point and the counts."""
         first, largest = self._for_point(terms), self.largest
         (rows,) = yield self._size(first)
-        rank = nearest_rank(self.lattice, pure_epsilon(rest_of(first).price, "a quantile"), terms.unit)
+        rank = nearest_rank(self.lattice, first.share(1 - SIZE_SHARE).epsilon("a quantile"), terms.unit)
         q = level_of(rank, rows)
         counts, ladder = self._ladder(terms, 1 - q if largest else q)
         point, *cells = yield Measurement(counts, ladder)

@@ -12,7 +12,6 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import (
     AT,
-    OF_GROUP,
     PLAIN,
     SAY,
     WHOLE,
@@ -21,16 +20,8 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     SingleLook,
     Terms,
-    in_all,
-    in_numbers,
-    least_epsilon,
-    least_noised,
+    Unit,
     noise_of,
-    noised,
-    noisy,
-    over_rows,
-    scale_of,
-    unit_of,
 )
 from pandas_dp.aggregates.forms import Form, form_of
 from pandas_dp.aggregates.rotated import FEW, Law, at_ends, known, least_seen
@@ -39,7 +30,6 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
-from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -117,14 +107,11 @@ class Mean(SingleLook):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of one row over the number of rows."""
-        form, unit = self.form(terms), unit_of(self.kind)
+        form, unit = self.form(terms), Unit.of(self.kind)
         noise, step = noise_of(form.look(terms)), form.step_of_sum * self.lattice.step
         what = "the sum over the public number of rows" if form.public else "two sums, with the mean as their ratio"
-        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
-        size = self.error_of_one_row(terms, LEVEL)
-        return over_rows(
-            noise.name, f"{scale_of(noise, step, unit)}, on {what}", size, known, unit, of, "at most about", groups
-        )
+        scale, size = f"{unit.scale(noise, step)}, on {what}", self.error_of_one_row(terms, LEVEL)
+        return unit.over_rows(noise.name, scale, size, *terms.known(rows, self.by))
 
     def error_of_one_row(self, terms: Terms, level: float) -> float:
         """Error of a mean of one row at an end of the bounds, where it is largest; with n rows an n-th of it, see `Ratio`."""
@@ -133,12 +120,8 @@ class Mean(SingleLook):
 
     def epsilon_over_rows(self, wanted: Accuracy, terms: Terms, rows: int) -> Fraction:
         """Least epsilon for a wanted error with about so many rows that hold a value, a public number."""
-        in_numbers(wanted, self.kind.name in ("datetime", "timedelta"))
-
-        def fits(epsilon: Fraction) -> bool:
-            return self.error_of_one_row(replace(terms, price=Price(epsilon)), wanted.level) <= wanted.within * rows
-
-        return least_epsilon(fits)
+        of_sum, duration = replace(wanted, within=wanted.within * rows), self.kind.name in ("datetime", "timedelta")
+        return terms.least(lambda at: self.error_of_one_row(at, wanted.level), of_sum, duration)
 
     def of_cell(self, cell: Sequence[int], row: int | None = None) -> Any:
         """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""
@@ -211,15 +194,15 @@ class Variance(SingleLook):
         form = self.form(terms)
         noise, square = noise_of(form.look(terms)), self.lattice.width**2
         step = square / form.moments.row_total
-        scale = f"{scale_of(noise, step, PLAIN)}, on the sums that give the variance"
+        scale = f"{PLAIN.scale(noise, step)}, on the sums that give the variance"
         size = (form.law(noise).tail(LEVEL) + 1) * float(square / form.row)
-        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
+        known, of, groups = terms.known(rows, self.by)
         if not self.root:
-            return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about", groups)
+            return PLAIN.over_rows(noise.name, scale, size, known, of, groups)
         # the error of a root is that of the variance over twice the root itself, which only the answer tells
         if known:
             half = size / 2 / known
-            all_of = in_all(PLAIN, half, known, groups).replace(" with", " / standard deviation with")
+            all_of = PLAIN.in_all(half, known, groups).replace(" with", " / standard deviation with")
             error = f"at most about ± {PLAIN.text(half)} / standard deviation, with {known:,} rows{of}{all_of} {AT}"
         else:
             error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
@@ -266,7 +249,7 @@ class Sum(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer, or one for each group."""
-        return noised(Total(self.column, self.lattice, self.by), terms.price, terms.unit)
+        return terms.noised(Total(self.column, self.lattice, self.by))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Scale the noisy integers back."""
@@ -288,13 +271,12 @@ class Sum(SingleLook):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of each sum."""
         each = "" if self.labels is None else "each "
-        return noisy(noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind), each)
+        return Unit.of(self.kind).noisy(noise_of(self.look(terms)), self.lattice.step, each)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the noise's half-width."""
-        in_numbers(wanted, self.kind.name == "timedelta")
-        step = self.lattice.step
-        return least_noised(lambda offer: noise_of(self.look(offer)).half_width(wanted.level) * step, wanted, terms)
+        step, duration = self.lattice.step, self.kind.name == "timedelta"
+        return terms.least(lambda offer: noise_of(self.look(offer)).half_width(wanted.level) * step, wanted, duration)
 
 
 def of_known(

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -173,16 +173,6 @@ class Passed:
         return value - half, value + half
 
 
-class Guesses(Protocol):
-    """The public state of an oracle."""
-
-    def share(self, asked: Asked) -> float:
-        """Share of rows that fulfil a condition."""
-
-    def learn(self, asked: Asked, share: float) -> None:
-        """Make the guesses to come better by a noisy share."""
-
-
 @dataclass(frozen=True)
 class Oracle(StreamRecipe):
     """A stream of counts.
@@ -205,7 +195,7 @@ class Oracle(StreamRecipe):
         """Spend epsilon on tests and noisy counts."""
 
     @abstractmethod
-    def guesses(self, plan: OraclePlan) -> Guesses:
+    def guesses(self, plan: OraclePlan) -> Weights | Candidates:
         """The state before the first question."""
 
     def loss(self, terms: Terms) -> PrivacyLoss:

@@ -9,18 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    PLAIN,
-    Answer,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    in_numbers,
-    least_noised,
-    noise_of,
-    noised,
-    noisy,
-)
+from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of
 from pandas_dp.aggregates.uncertainty import NUMBER, Additive
 from pandas_dp.aggregates.vectors import by_name
 from pandas_dp.core.lattice import Lattice
@@ -72,7 +61,7 @@ class OwnFunction(SingleLook):
         steps = -(-self.sensitivity // self.step)
         read = Named(self.function, self.names) if self.names else self.function
         statistic = FrameNumbers(read, self.step, int(steps), max(len(self.names), 1), self.norm)
-        return noised(statistic, terms.price, terms.unit)
+        return terms.noised(statistic)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a float, or a Series by name."""
@@ -83,17 +72,12 @@ class OwnFunction(SingleLook):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise."""
-        found = noisy(noise_of(self.look(terms)), self.step, PLAIN, "each " if self.names else "")
+        found = PLAIN.noisy(noise_of(self.look(terms)), self.step, "each " if self.names else "")
         return replace(found, notes=(*self.tried, f"assumes {self.assumed(terms)}"))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each number."""
-        in_numbers(wanted)
-
-        def half_width(offer: Terms) -> Fraction:
-            return noise_of(self.look(offer)).half_width(wanted.level) * self.step
-
-        return least_noised(half_width, wanted, terms)
+        return terms.least(lambda offer: noise_of(self.look(offer)).half_width(wanted.level) * self.step, wanted)
 
     def assumed(self, terms: Terms) -> str:
         """The user's word; where rows are replaced a step may also filter the new ones, or only the old ones.

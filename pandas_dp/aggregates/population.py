@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Answer, ExpectedError, SingleLook, Terms, as_question
 from pandas_dp.aggregates.cross_tables import CellErrors
 from pandas_dp.aggregates.forms import Made
 from pandas_dp.aggregates.moments import Mean, Variance
-from pandas_dp.aggregates.rotated import Law
+from pandas_dp.aggregates.rotated import Floats, Law
 from pandas_dp.aggregates.several import Cells, Columns
 from pandas_dp.aggregates.shared_moments import RotatedMean, SharedMoments, shown
 from pandas_dp.aggregates.uncertainty import ENOUGH, NUMBER, EachOf, Ends, ErrorModel, Ratio, normal, series_of
@@ -30,7 +29,6 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.facts.kinds import Kind
 
-Floats = NDArray[np.float64]
 GAP, LEAST_OF_LARGEST = 1e-3, 1e-3  # of scales, so that partial fractions keep their digits
 STEPS_OF_NEWTON = 4
 DIRECT, TERMS = 5.0, 20  # up to where `erfc` has all its digits, and of its continued fraction beyond

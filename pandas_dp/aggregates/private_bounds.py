@@ -5,26 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    Aggregate,
-    Answer,
-    Caution,
-    ExpectedError,
-    Steps,
-    Terms,
-    as_question,
-    loss_of,
-    noise_of,
-    noised,
-)
+from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, as_question, noise_of
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, none_seen
 from pandas_dp.aggregates.quantiles import QuantileOf
-from pandas_dp.aggregates.rotated import half_width, known
-from pandas_dp.aggregates.uncertainty import LEVEL, Ratio, percent
+from pandas_dp.aggregates.rotated import Floats, half_width, known
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends, ErrorModel, Ratio, percent
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.gaussian import analytic_variance
@@ -46,7 +36,7 @@ WIDEST = Fraction(POWERS[-1])
 TYPE_THEM = "type bounds=(lower, upper)"
 FARTHEST = 2.0**1023  # beyond it, values count in no bin
 
-Ends = tuple[Fraction, Fraction]
+Pair = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True)
@@ -81,11 +71,6 @@ class PrivateBounds(Aggregate):
     bits: int
     whole: bool = False
 
-    @property
-    def _one_by_one(self) -> bool:
-        """Whether a quantile steps from whole number to whole number, where they are few enough."""
-        return self.whole and isinstance(self.question, QuantileOf)
-
     by_rows, sums, buying, own_unit = map(as_question, ("by_rows", "sums", "buying", "own_unit"))
 
     @property
@@ -100,11 +85,11 @@ class PrivateBounds(Aggregate):
 
     def _look(self, terms: Terms) -> Measurement:
         bins = Bins(self.question.column, (-FARTHEST, *self.edges[1:-1], FARTHEST))
-        return noised(RowCounts(by=bins, once=True), terms.price.share(SHARE), terms.unit)
+        return terms.share(SHARE).noised(RowCounts(by=bins, once=True))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks. Gaussian noise is rounded up by lattice, so the declared loss is that without any rounding."""
-        first, rest = loss_of(self._look(terms), terms.unit), _rest(terms)
+        first, rest = terms.loss(self._look(terms)), terms.share(1 - SHARE)
         second = self.question.loss(rest)
         return first + (PrivacyLoss.gaussian(_most_rho(rest.price)) if rest.price.gaussian else second)
 
@@ -116,22 +101,24 @@ class PrivateBounds(Aggregate):
         found = bounds(noisy, least, beside, self.edges)
         share, unseen = f"{show(100 * SHARE)} % of the price", _unseen(found, least, beside, self.edges, terms)
         if found is None:
-            answer = yield from self.question.steps(_rest(terms))
+            answer = yield from self.question.steps(terms.share(1 - SHARE))
             none = Caution(f"no value, as {share} found no bounds: too few rows for the noise; {TYPE_THEM}")
             return Answer(answer.value * math.nan, answer.mechanism, None, (none, unseen), found="no bounds found")
-        step = Fraction(1) if self._one_by_one and found[1] - found[0] <= MOST_WHOLE else None
+        # a quantile steps from whole number to whole number, where they are few enough
+        one_by_one = self.whole and isinstance(self.question, QuantileOf) and found[1] - found[0] <= MOST_WHOLE
+        step = Fraction(1) if one_by_one else None
         question = replace(self.question, lattice=Lattice.between(*found, self.bits, step))
         ends = f"[{show(found[0])}, {show(found[1])}]"
         if isinstance(question, Mean) and question.by is None and terms.unit.column is None:
-            answer = yield from _mean_and_cut(question, found, _rest(terms))
+            answer = yield from _mean_and_cut(question, found, terms.share(1 - SHARE))
         else:
-            answer = yield from question.steps(_rest(terms))
+            answer = yield from question.steps(terms.share(1 - SHARE))
         told = f"of values clipped to {ends}; {share} found these bounds"
         return replace(answer, notes=(*answer.notes, told, unseen), found=f"of values clipped to {ends}")
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of a quantile, but for the number of points in the bounds; of others it depends on the bounds."""
-        found = self.question.expected(_rest(terms), rows)
+        found = self.question.expected(terms.share(1 - SHARE), rows)
         ranks = isinstance(self.question, QuantileOf)
         error = f"about: {found.error}" if ranks else "not known in advance: it depends on the bounds that are bought"
         return ExpectedError(found.mechanism, None, error, None, (f"{show(100 * SHARE)} % of the price buys bounds",))
@@ -142,8 +129,8 @@ def threshold(look: Measurement, bins: int) -> int:
     return noise_of(look).half_width(1 - 2 * CHANCE / bins)  # of which one side is half
 
 
-def bounds(noisy: Noisy, least: int, beside: int, edges: tuple[float, ...] = EDGES) -> Ends | None:
-    """Ends of the bins above a threshold, and of those beside them one by one above a lower one; None without any."""
+def bounds(noisy: Noisy, least: int, beside: int, edges: tuple[float, ...] = EDGES) -> Pair | None:
+    """Pair of the bins above a threshold, and of those beside them one by one above a lower one; None without any."""
     passed = [i for i, count in enumerate(noisy) if count > least]
     if not passed:
         return None
@@ -155,7 +142,7 @@ def bounds(noisy: Noisy, least: int, beside: int, edges: tuple[float, ...] = EDG
     return Fraction(edges[first]), Fraction(edges[last + 1])
 
 
-def _unseen(found: Ends | None, least: int, beside: int, edges: tuple[float, ...], terms: Terms) -> str:
+def _unseen(found: Pair | None, least: int, beside: int, edges: tuple[float, ...], terms: Terms) -> str:
     """What the search cannot have seen, from public numbers and the bounds that were found: facts, also as cautions."""
     what = "rows" if terms.unit.column is None else "units"
     rare = f"fewer than {least:,} {what} between a power of two and the next"
@@ -178,12 +165,12 @@ class Twice:
         """See `Noise`."""
         return 2 * self.noise.tail(level)
 
-    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    def half_widths(self, weights: Floats, level: float) -> Floats:
         """See `Noise`."""
         return self.noise.half_widths(np.concatenate([weights, weights]), level)
 
 
-def _mean_and_cut(mean: Mean, found: Ends, terms: Terms) -> Steps:
+def _mean_and_cut(mean: Mean, found: Pair, terms: Terms) -> Steps:
     """The mean of values clipped to bounds, and how many rows were cut, in one look.
 
     A row within adds (v, M - v, 0, 0), one below (0, 0, 0, M), one at the upper end or beyond (0, 0, M, 0): the features of
@@ -204,12 +191,78 @@ def _mean_and_cut(mean: Mean, found: Ends, terms: Terms) -> Steps:
     return Answer(mean.of_cell(pair), noise.name, Ratio((pair,), law, mean.lattice, mean.kind), (note,))
 
 
-def _rest(terms: Terms) -> Terms:
-    return replace(terms, price=terms.price.share(1 - SHARE))
-
-
 def _most_rho(price: Price) -> Fraction:
     """The most that Gaussian noise for a price costs, on any lattice."""
     return (
         price.rho if price.rho is not None else 1 / (2 * analytic_variance(price.epsilon or Fraction(0), price.delta))
     )
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """The error of a vector whose entries were each scaled and shifted by public numbers of their own."""
+
+    model: ErrorModel
+    shifts: tuple[float, ...]
+    scales: tuple[float, ...]
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends in the unit of each entry, which contain it."""
+        shifts, scales = np.array(self.shifts), np.array(self.scales)
+        lower, upper = (end * scales + shifts for end in self.model.bounds((value - shifts) / scales, level))
+        return lower.where(value.isna() | (lower < value), value), upper.where(value.isna() | (upper > value), value)
+
+
+@dataclass(frozen=True)
+class InOwnBounds(Aggregate):
+    """Sum or mean by listed key, each group clipped to public bounds [a_g, b_g] of its own.
+
+    The rows that are asked hold y = (x - a_g) / (b_g - a_g) for a mean, and y = x / B_g with x clipped to [a_g, b_g] and
+    B_g = max(|a_g|, |b_g|) for a sum: a step computes it of a row's own value and key, and public numbers. `question` is asked
+    of y, and its answers are scaled by public numbers, at no price.
+
+    So the sensitivity is that of `question`, as `Moments` and `Total` derive it for any column and any partition: on one
+    lattice for all groups, [0, 1] of a mean, [min a_g / B_g, max b_g / B_g] within [-1, 1] of a sum. It holds whatever y is,
+    as the lattice ends in a clip of integers: neither rounding in the step nor a key that it finds elsewhere than the
+    partition does can move it. Add/remove: a row lies in one group and moves its features by one lattice, whichever group
+    that is. Replace-one: a row may leave one group and enter another, each of which moves by its own y, at most 1; in the unit
+    of x that is b_g - a_g in the one and b_h - a_h in the other. Noise in y is b_g - a_g (or B_g) times as large in x.
+    """
+
+    question: Mean | Sum
+    ends: tuple[Pair, ...]
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """That of its question, after 10 of its own."""
+        return 10 + self.question.version
+
+    sums, own_unit = as_question("sums"), as_question("own_unit")
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """As its question."""
+        return self.question.loss(terms)
+
+    def steps(self, terms: Terms) -> Steps:
+        """Its question, and each answer in the unit of its group."""
+        answer = yield from self.question.steps(terms)
+        summed = isinstance(self.question, Sum)
+        shifts = tuple(0.0 if summed else float(lower) for lower, _ in self.ends)
+        scales = tuple(float(largest(pair) if summed else pair[1] - pair[0]) for pair in self.ends)
+        value = answer.value * np.array(scales) + np.array(shifts)
+        if not summed:
+            lower, upper = (np.array([float(pair[side]) for pair in self.ends]) for side in (0, 1))
+            value = value.clip(lower, upper)
+        error = None if answer.error is None else Scaled(answer.error, shifts, scales)  # type: ignore[arg-type]  # no guarantee
+        return replace(answer, value=value, error=error)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of its question, in the unit of the bounds of a group."""
+        known = self.question.expected(terms, rows)
+        what = "the larger of its bounds" if isinstance(self.question, Sum) else "the width of its bounds"
+        return replace(known, scale=None, error=f"of each group, times {what}: {known.error}", half_width=None)
+
+
+def largest(ends: Pair) -> Fraction:
+    """The size of the bound that lies farther from 0."""
+    return max(map(abs, ends))

@@ -22,10 +22,7 @@ from pandas_dp.aggregates.base import (
     Guaranteed,
     Steps,
     Terms,
-    loss_of,
-    noised,
     once,
-    pure_epsilon,
 )
 from pandas_dp.aggregates.choices import AmongKeys, Gap
 from pandas_dp.aggregates.uncertainty import RankBound
@@ -88,7 +85,7 @@ class GroupModes(AmongKeys):
 
     def look(self, terms: Terms) -> Measurement:
         """One place for each group."""
-        epsilon, statistic = pure_epsilon(terms.price, "mode()"), self.statistic
+        epsilon, statistic = terms.epsilon("mode()"), self.statistic
         rate = epsilon / statistic.sensitivity(terms.unit).l1
         choice = PermuteAndFlip(rate) if terms.pure else ExponentialMechanism(rate)
         return Measurement(statistic, PartByPart(choice, self.by.count // self.keys.count))
@@ -130,7 +127,7 @@ class QuantileOf(Guaranteed):
     @once
     def _mechanisms(self, terms: Terms) -> tuple[Quantile, ...] | tuple[RecursiveQuantiles]:
         """Return one mechanism for each level, or one for all."""
-        epsilon = pure_epsilon(terms.price, "a quantile")
+        epsilon = terms.epsilon("a quantile")
         cells, sensitivity = self.lattice.cells, self._statistic.sensitivity(terms.unit)
         alone = tuple(Quantile.calibrate(q, cells, epsilon / len(self.q), sensitivity) for q in self.q)
         if len(self.q) < 3:
@@ -251,32 +248,32 @@ class Extreme(Guaranteed):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
-        return loss_of(self._size(terms), terms.unit) + self._quantile(Fraction(1, 2)).loss(rest_of(terms))
+        return terms.loss(self._size(terms)) + self._quantile(Fraction(1, 2)).loss(terms.share(1 - SIZE_SHARE))
 
     def steps(self, terms: Terms) -> Steps:
         """The number of rows, then the quantile."""
-        rest = rest_of(terms)
+        rest = terms.share(1 - SIZE_SHARE)
         (rows,) = yield self._size(terms)
-        rank = nearest_rank(self.lattice, pure_epsilon(rest.price, "a quantile"), terms.unit)
+        rank = nearest_rank(self.lattice, rest.epsilon("a quantile"), terms.unit)
         q = level_of(rank, rows)
         answer = yield from self._quantile(1 - q if self.largest else q).steps(rest)
         return replace(answer, error=self.guarantee(terms), notes=(*answer.notes, *self._notes(rank, rows, q)))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The bound on the rank."""
-        (mechanism,) = self._quantile(Fraction(1, 2))._mechanisms(rest_of(terms))
+        (mechanism,) = self._quantile(Fraction(1, 2))._mechanisms(terms.share(1 - SIZE_SHARE))
         return self.guarantee(terms).expected(mechanism.name)
 
     def _size(self, terms: Terms) -> Measurement:
-        pure_epsilon(terms.price, "a quantile")
-        return noised(RowCounts(self.column), terms.price.share(SIZE_SHARE), terms.unit)
+        terms.epsilon("a quantile")
+        return terms.share(SIZE_SHARE).noised(RowCounts(self.column))
 
     def _quantile(self, q: Fraction) -> QuantileOf:
         return QuantileOf(self.column, (q,), self.lattice, self.kind, scalar=True)
 
     def guarantee(self, terms: Terms) -> Guarantee:
         """Return the bound on the rank."""
-        epsilon = pure_epsilon(rest_of(terms).price, "a quantile")
+        epsilon = terms.share(1 - SIZE_SHARE).epsilon("a quantile")
         rate = float(epsilon) / (2 * terms.unit.rows)
         return Guarantee(RankBound, math.log(self.lattice.cells + 1), rate, 1 / rate)
 
@@ -296,11 +293,6 @@ class Extreme(Guaranteed):
                 f"{show(100 * SIZE_SHARE)} % of the price counted them"
             ),
         )
-
-
-def rest_of(terms: Terms) -> Terms:
-    """What the number of rows leaves of the price."""
-    return replace(terms, price=terms.price.share(1 - SIZE_SHARE))
 
 
 def nearest_rank(lattice: Lattice | Grid, epsilon: Fraction, unit: PrivacyUnit) -> int:

@@ -52,7 +52,7 @@ class RandomizedAnswers(SingleLook):
     def loss(self, terms: Terms) -> PrivacyLoss:
         """The price as it was typed: what the rounding of probabilities saves is not worth its digits."""
         self._rows(terms)
-        return PrivacyLoss.pure(pure_epsilon(terms.price, "randomized_response()"))
+        return PrivacyLoss.pure(terms.epsilon("randomized_response()"))
 
     def look(self, terms: Terms) -> Measurement:
         """One key for each row."""

@@ -7,33 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    AT,
-    IN_ROWS,
-    Answer,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    in_numbers,
-    least_noised,
-    noise_of,
-    noised,
-    over_rows,
-    scale_of,
-)
+from pandas_dp.aggregates.base import AT, IN_ROWS, PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of
 from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.aggregates.moments import few_rows_of
 from pandas_dp.aggregates.rotated import EMPTY, level_of_few
 from pandas_dp.aggregates.tidy import isotonic
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
-from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends, holding
+from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.noise import Noise
-from pandas_dp.core.partition import Bins
+from pandas_dp.core.partition import Bins, Partition
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.errors import ArgumentValueError
@@ -139,9 +126,7 @@ class SharesError:
         low, high = (np.clip((middle + side * half) / under, 0, 1) for side in (-1, 1))
         low, high = np.where(known, low, 0), np.where(known, high, 1)
         low[-1], high[0] = 1, 0
-        ends = np.fmin(low, value), np.fmax(high, value)  # a fitted share may lie outside
-        lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)
-        return lower, upper
+        return holding(value, low, high)  # a fitted share may lie outside
 
 
 @dataclass(frozen=True)
@@ -162,7 +147,7 @@ class RangeLook(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """Noisy integers in the form of the chosen strategy."""
-        return noised(strategy(self.by, terms.unit, terms.price.gaussian, self.workload), terms.price, terms.unit)
+        return terms.noised(strategy(self.by, terms.unit, terms.price.gaussian, self.workload))
 
 
 @dataclass(frozen=True)
@@ -185,14 +170,11 @@ class RangeCounts(RangeLook):
         error = parts_error(self.look(terms), terms.unit)
         half = self._widest(error, LEVEL)
         words = f"each bin at most ± {IN_ROWS.text(half)} {AT}; sums over bins: .range_sum() of the answer"
-        return ExpectedError(error.name, scale_of(error.noise, Fraction(1), IN_ROWS), words, half)
+        return ExpectedError(error.name, IN_ROWS.scale(error.noise), words, half)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the widest of the bins' half-widths."""
-        in_numbers(wanted)
-        return least_noised(
-            lambda offer: self._widest(parts_error(self.look(offer), offer.unit), wanted.level), wanted, terms
-        )
+        return terms.least(lambda at: self._widest(parts_error(self.look(at), at.unit), wanted.level), wanted)
 
     def _widest(self, error: PartsError, level: float) -> float:
         return float(np.max(error.half_widths(level)))
@@ -225,23 +207,16 @@ class Ecdf(RangeLook):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the share with the widest interval; see `SharesError`."""
         error = parts_error(self.look(terms), terms.unit)
-        scale = scale_of(error.noise, Fraction(1), IN_ROWS)
-        half = error.noise.combined(LEVEL) * math.sqrt(float(np.max(_of_shares(error.hierarchy), initial=0)))
-        return over_rows(error.name, scale, half, terms.about(rows), about="each share at most about")
-
-
-def _of_shares(hierarchy: Hierarchy) -> Any:
-    """Variances of the noise of shares times the total, shape (edges - 2,)."""
-    inner, share = hierarchy.prefixes(np.arange(1, hierarchy.size))
-    return inner + np.maximum(share, 1 - share) ** 2 * hierarchy.root_variance
+        scale = IN_ROWS.scale(error.noise)
+        inner, share = error.hierarchy.prefixes(np.arange(1, error.hierarchy.size))
+        squares = inner + np.maximum(share, 1 - share) ** 2 * error.hierarchy.root_variance
+        half = error.noise.combined(LEVEL) * math.sqrt(float(np.max(squares, initial=0)))
+        return PLAIN.over_rows(error.name, scale, half, terms.about(rows), about="each share at most about")
 
 
 def parts_error(look: Measurement, unit: PrivacyUnit) -> PartsError:
     """Error of the parts' estimates from a look of a `RangeLook`."""
-    statistic = look.statistic
-    if not isinstance(statistic, Tree | Haar):
-        raise TypeError("this measurement does not count runs of parts")
-    return PartsError(noise_of(look), hierarchy_of(statistic, unit))
+    return PartsError(noise_of(look), hierarchy_of(cast("Tree | Haar", look.statistic), unit))
 
 
 def hierarchy_of(statistic: Tree | Haar, unit: PrivacyUnit) -> Hierarchy:
@@ -262,13 +237,21 @@ def strategy(by: Bins, unit: PrivacyUnit, gaussian: bool, workload: str) -> Tree
     """
 
     def error(candidate: Tree | Haar) -> float:
-        moved = candidate.sensitivity(unit)
-        return hierarchy_of(candidate, unit).mean_variances[workload] * (moved.l2_squared if gaussian else moved.l1**2)
+        return hierarchy_of(candidate, unit).mean_variances[workload] * moved(candidate, unit, gaussian)
 
-    candidates: list[Tree | Haar] = [Tree(by), *(Tree(by, *shape) for shape in shapes(by.count))]
-    if gaussian and by.count > 1:
-        candidates.append(Haar(by))
-    return min(candidates, key=error)
+    return min(fixed(by, haar=gaussian), key=error)
+
+
+def fixed(by: Partition, haar: bool = True) -> list[Tree | Haar]:
+    """Plain counts, trees, Haar."""
+    forms: list[Tree | Haar] = [Tree(by), *(Tree(by, *shape) for shape in shapes(by.count))]
+    return [*forms, Haar(by)] if haar and by.count > 1 else forms
+
+
+def moved(statistic: Statistic, unit: PrivacyUnit, gaussian: bool) -> float:
+    """Square of the sensitivity by which noise grows."""
+    known = statistic.sensitivity(unit)
+    return float(known.l2_squared if gaussian else known.l1**2)
 
 
 def shapes(size: int) -> Iterator[tuple[int, int]]:

@@ -12,9 +12,10 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Caution
 from pandas_dp.aggregates.covariance import Linearised, Together, fitted, linearised
-from pandas_dp.aggregates.covariance_bars import Covariances, Floats, Sums
+from pandas_dp.aggregates.covariance_bars import Covariances, Sums
 from pandas_dp.aggregates.population import student
-from pandas_dp.aggregates.uncertainty import LEVEL, Ends
+from pandas_dp.aggregates.rotated import Floats
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends, holding
 from pandas_dp.core.mechanisms.noise import Noise
 
 FAR_ENOUGH = 3.0  # half-widths of its noise that the variance of the explaining column must be, to tell of a population
@@ -48,10 +49,7 @@ class OfFew:
         half, other = self.covariances.halves
         slopes = [half / other * v for v in slope]
         values = [self.middles[0] + half * y - v * self.middles[1] for y, v in product(at, slopes)]
-        low, high = np.array([min(values), slopes[0]]), np.array([max(values), slopes[1]])
-        ends = np.fmin(low, value), np.fmax(high, value)
-        lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)
-        return lower, upper
+        return holding(value, [min(values), slopes[0]], [max(values), slopes[1]])
 
 
 @dataclass(frozen=True)

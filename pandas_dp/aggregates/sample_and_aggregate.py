@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -25,9 +25,6 @@ from pandas_dp.aggregates.base import (
     Terms,
     Unit,
     noise_of,
-    noised,
-    pure_epsilon,
-    unit_of,
 )
 from pandas_dp.aggregates.blocks import (
     IN_ONE_BLOCK,
@@ -170,9 +167,7 @@ class GroupsOfBlocks(Aggregate):
     @property
     def by(self) -> Partition:
         """The groups."""
-        if self.values.by is None:
-            raise TypeError("groups of blocks have groups")
-        return self.values.by
+        return cast("Partition", self.values.by)
 
     def check(self, terms: Terms) -> None:
         """Refuse more blocks in all than one call may have, as far as public numbers tell how many there will be.
@@ -191,7 +186,7 @@ class GroupsOfBlocks(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """The whole price, as pure mechanisms."""
-        epsilon = pure_epsilon(terms.price, f"{self.name}()")
+        epsilon = terms.epsilon(f"{self.name}()")
         return PrivacyLoss.pure(epsilon * SIZES_SHARE) + PrivacyLoss.pure(epsilon * (1 - SIZES_SHARE))
 
     def plan(self, terms: Terms, rows: int) -> tuple[BlockMeans | BlockResults, str, Measurement]:
@@ -213,7 +208,7 @@ class GroupsOfBlocks(Aggregate):
 
     def steps(self, terms: Terms) -> Steps:
         """Sizes first, then one look at the blocks."""
-        first = noised(RowCounts(self.column, self.by, units=True), terms.price.share(SIZES_SHARE), terms.unit)
+        first = terms.share(SIZES_SHARE).noised(RowCounts(self.column, self.by, units=True))
         noisy = yield first
         values, aggregator, look = self.plan(terms, max(int(median(noisy)), 0))
         found, how = self.read(values, aggregator, look, (yield look))
@@ -237,11 +232,11 @@ class GroupsOfBlocks(Aggregate):
         values, aggregator, look = self.plan(terms, rows or 0)
         found, how = self.read(values, aggregator, look, middle(look, values.lattice, self.by.count))
         answer = Answer(None, found.mechanism, found.error, (how, *found.notes, *notes))
-        return expected_of(answer, look, unit_of(self.kind), "each ")
+        return expected_of(answer, look, Unit.of(self.kind), "each ")
 
     def _left(self, terms: Terms) -> Fraction:
         """Epsilon of the look at the blocks."""
-        return pure_epsilon(terms.price, f"{self.name}()") * (1 - SIZES_SHARE)
+        return terms.epsilon(f"{self.name}()") * (1 - SIZES_SHARE)
 
     def _choose(self, blocks: int | None, terms: Terms, rows: int) -> tuple[int, str]:
         each = for_medians(self._left(terms), self.error_bar) / self.values.sensitivity(terms.unit).touched
@@ -301,16 +296,12 @@ class SampleAndAggregate(FromBlocks):
         """Of a median."""
         return ERROR_BAR if self.aggregator in ("auto", "median") else ""
 
-    def number(self, terms: Terms) -> int:
-        """How many blocks."""
-        return self._chosen(terms)[0]
-
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
         blocks, aggregator = self._chosen(terms)
         results = BlockResults(self.function, self.lattice, blocks, equal=terms.counted)
         reach = TUKEY if self.widening == "tukey" else smith_reach(blocks)
-        return look_at(results, aggregator, pure_epsilon(terms.price, SAA), terms.unit, reach, self.error_bar)
+        return look_at(results, aggregator, terms.epsilon(SAA), terms.unit, reach, self.error_bar)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a number within the bounds."""
@@ -330,7 +321,7 @@ class SampleAndAggregate(FromBlocks):
         return expected_of(self.answer(middle(look, self.lattice), look, terms), look)
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
-        epsilon = for_medians(pure_epsilon(terms.price, SAA), self.error_bar)
+        epsilon = for_medians(terms.epsilon(SAA), self.error_bar)
         return choose(self.blocks, self.aggregator, epsilon, terms.about(self.rows))
 
 
@@ -354,8 +345,8 @@ class VoteOfBlocks(FromBlocks):
 
     def look(self, terms: Terms) -> Measurement:
         """One index."""
-        epsilon = pure_epsilon(terms.price, SAA)
-        votes = BlockVotes(self.function, self.keys.keys, self.number(terms), terms.counted)
+        epsilon = terms.epsilon(SAA)
+        votes = BlockVotes(self.function, self.keys.keys, self._chosen(terms)[0], terms.counted)
         family = PermuteAndFlip if terms.pure else ExponentialMechanism
         return Measurement(votes, family.calibrate(epsilon, votes.sensitivity(terms.unit)))
 
@@ -371,15 +362,11 @@ class VoteOfBlocks(FromBlocks):
 
     def _known(self, look: Measurement, terms: Terms) -> tuple[str, Guarantee, tuple[str, ...]]:
         """What is known of every answer: mechanism, error and notes."""
-        mechanism, blocks = look.mechanism, self.number(terms)
-        if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
-            raise TypeError("a vote is a selection")
+        mechanism, blocks = cast("PermuteAndFlip | ExponentialMechanism", look.mechanism), self._chosen(terms)[0]
         error = gap_of(mechanism, self.keys.count, blocks)
         sizes = size_note(blocks, terms.about(self.rows))
         notes = (f"{blocks:,} blocks, vote of the results", *sizes, *self.tried)
         return f"sample and aggregate, {mechanism.name}", error, notes
 
-    def number(self, terms: Terms) -> int:
-        """How many blocks."""
-        epsilon = pure_epsilon(terms.price, SAA)
-        return choose(self.blocks, "vote", epsilon, terms.about(self.rows))[0]
+    def _chosen(self, terms: Terms) -> tuple[int, str]:
+        return choose(self.blocks, "vote", terms.epsilon(SAA), terms.about(self.rows))

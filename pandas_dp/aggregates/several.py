@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    SAY,
-    Aggregate,
-    Answer,
-    Caution,
-    ExpectedError,
-    Guarantee,
-    Steps,
-    Terms,
-    once,
-)
+from pandas_dp.aggregates.base import SAY, Aggregate, Answer, Caution, ExpectedError, Guarantee, Steps, Terms, once
 from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
 from pandas_dp.aggregates.told import noises
-from pandas_dp.aggregates.uncertainty import LEVEL, Ends, ErrorModel
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends, ErrorModel, series_of
 from pandas_dp.core.privacy import PrivacyLoss
 
 Error = ErrorModel | Guarantee | None
@@ -96,8 +86,12 @@ class Cells:
             model = known.get(label)
             told = model is not None and not isinstance(model, Guarantee)
             ends.append(model.bounds(entry, level) if told else (np.nan, np.nan))  # type: ignore[union-attr]
-        lower, upper = (pd.Series([pair[side] for pair in ends], index=value.index, name=value.name) for side in (0, 1))
-        return lower, upper
+        return series_of(ends, value)
+
+
+def of_any(name: str) -> Any:
+    """A property of several questions: whether one of them has it."""
+    return property(lambda self: any(getattr(part.question, name) for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -129,23 +123,10 @@ class Several(Aggregate):
         """The latest of its questions; sums may have a look of their own since the third."""
         return max(3 if self.sums else 1, *(part.question.version for part in self.parts))
 
-    @property
-    def sums(self) -> bool:
-        """Whether one of its questions sums values."""
-        return any(part.question.sums for part in self.parts)
+    sums, by_rows, keeps_rows = map(of_any, ("sums", "by_rows", "keeps_rows"))
 
     @property
-    def by_rows(self) -> bool:  # type: ignore[override]
-        """Whether one of them is drawn in another way where the number of rows is public."""
-        return any(part.question.by_rows for part in self.parts)
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether one of them leaves out rows."""
-        return any(part.question.keeps_rows for part in self.parts)
-
-    @property
-    def counting(self) -> frozenset[Hashable]:
+    def counting(self) -> frozenset[Hashable]:  # type: ignore[override]
         """Labels of its counts, and of those that come with a question."""
         own = {self._label(part) for part in self.parts if part.question.counts_rows}
         return frozenset(own.union(*(part.question.counting for part in self.parts)))
@@ -179,7 +160,7 @@ class Several(Aggregate):
         questions = tuple(self.parts[place].question for place in places)
         share = sum((self.parts[place].share for place in places), Fraction(0))
         bought = questions[0] if len(questions) == 1 else SharedMoments(questions)  # type: ignore[arg-type]
-        return Lot(places, bought, replace(terms, price=terms.price.share(share)), share)
+        return Lot(places, bought, terms.share(share), share)
 
     def check(self, terms: Terms) -> None:
         """Refuse what a part refuses."""

@@ -12,26 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    AT,
-    IN_ROWS,
-    OF_GROUP,
-    Answer,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    noise_of,
-    over_rows,
-    unit_of,
-)
+from pandas_dp.aggregates.base import AT, IN_ROWS, Answer, ExpectedError, SingleLook, Terms, Unit, as_question, noise_of
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.forms import Form, form_of
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, of_known
 from pandas_dp.aggregates.rotated import Law, half_width, mean_of_three
 from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive, Ends, ErrorModel, Ratio, around, series_of
-from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.facts.kinds import Kind
 
@@ -121,24 +108,11 @@ class SharedMoments(SingleLook):
         return 2 if any(isinstance(question, Variance) for question in self.questions) else 1
 
     @cached_property
-    def _bounded(self) -> Sum | Mean | Variance:
+    def question(self) -> Sum | Mean | Variance:
         """A question on the lattice of the look."""
         return next(question for question in self.questions if isinstance(question, Sum | Mean | Variance))
 
-    @property
-    def lattice(self) -> Lattice:
-        """Of the look."""
-        return self._bounded.lattice
-
-    @property
-    def kind(self) -> Kind:
-        """Of the column."""
-        return self._bounded.kind
-
-    @property
-    def by(self) -> Partition | None:
-        """The groups."""
-        return self._bounded.by
+    lattice, kind, by = map(as_question, ("lattice", "kind", "by"))  # of the look
 
     @property
     def by_rows(self) -> bool:  # type: ignore[override]
@@ -148,7 +122,7 @@ class SharedMoments(SingleLook):
     def form(self, terms: Terms) -> Form:
         """What is released."""
         full = any(question.full for question in self.questions if isinstance(question, Mean | Variance))
-        return form_of(Moments(self._bounded.column, self.lattice, self.degree, self.by), terms, full)
+        return form_of(Moments(self.question.column, self.lattice, self.degree, self.by), terms, full)
 
     @property
     def _weights(self) -> tuple[int, ...]:
@@ -212,7 +186,7 @@ class SharedMoments(SingleLook):
         return (1.0,) * (self.degree + 1), Fraction(1, row)
 
     def _mean_error(self, parts: Sequence[Features], row: int, noise: Law) -> ErrorModel:
-        scalar = self._bounded.labels is None
+        scalar = self.question.labels is None
         if self.degree == 1:
             return Ratio(tuple((f[0], f[1]) for f in parts), noise, self.lattice, self.kind, scalar, row)
         half = self.lattice.width / 2
@@ -235,7 +209,7 @@ class SharedMoments(SingleLook):
         grouped, noise = self.by is not None, noise_of(form.look(terms))
         law = form.law(noise)
         if isinstance(question, Count | CountBy | Sum):
-            unit = unit_of(question.kind) if isinstance(question, Sum) else IN_ROWS
+            unit = Unit.of(question.kind) if isinstance(question, Sum) else IN_ROWS
             model = self.linear_error(question, form.row, law)
             half = float(model.noise.half_width(LEVEL) * model.step)
             words = f"{'each ' if grouped else ''}± {unit.text(half)} {AT}"
@@ -244,13 +218,12 @@ class SharedMoments(SingleLook):
             return question.expected(terms, rows)
         # a quotient of three sums, with the noise of `RotatedMean`, which is largest at an end
         size = half_width((0.0, 2.0, 1.0), law, LEVEL) / form.row * float(self.lattice.width / 2)
-        known, of, groups = (terms.about(rows), "", 1) if self.by is None else (rows, OF_GROUP, self.by.count)
-        return over_rows(noise.name, None, size, known, unit_of(self.kind), of, "at most about", groups)
+        return Unit.of(self.kind).over_rows(noise.name, None, size, *terms.known(rows, self.by))
 
     def _shaped(self, values: list[Any]) -> Any:
         """One number, or a Series by group."""
-        labels = self._bounded.labels
-        return values[0] if labels is None else pd.Series(values, index=labels.index(), name=self._bounded.column)
+        labels = self.question.labels
+        return values[0] if labels is None else pd.Series(values, index=labels.index(), name=self.question.column)
 
     def deviation(self, question: Moment, terms: Terms) -> float:
         """Standard deviation of an answer to the first order, at its worst over the data, but for a public factor.
@@ -288,7 +261,7 @@ def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int
     kept = tuple(i for i, (one, _) in enumerate(asked) if terms.unit.column is None or not isinstance(one, Sum))
     while len(kept) > 1 and any(not isinstance(asked[i][0], Count | CountBy) for i in kept):
         together = SharedMoments(tuple(asked[i][0] for i in kept))
-        paid = _at(sum((asked[i][1] for i in kept), Fraction(0)), terms)
+        paid = terms.share(sum((asked[i][1] for i in kept), Fraction(0)))
         better = tuple(i for i in kept if together.deviation(asked[i][0], paid) <= SLACK * _alone(*asked[i], terms))
         if better == kept:
             return kept
@@ -298,12 +271,8 @@ def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int
 
 def _alone(question: Moment, share: Fraction, terms: Terms) -> float:
     """What `SharedMoments.deviation` is compared with."""
-    paid = _at(share, terms)
+    paid = terms.share(share)
     if isinstance(question, Mean | Variance):
         return SharedMoments((question,)).deviation(question, paid)
     noise = noise_of(question.look(paid))
     return noise.standard_deviation * float(question.lattice.step if isinstance(question, Sum) else 1)
-
-
-def _at(share: Fraction, terms: Terms) -> Terms:
-    return replace(terms, price=terms.price.share(share))

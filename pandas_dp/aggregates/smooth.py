@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -23,12 +23,10 @@ from pandas_dp.aggregates.base import (
     ExpectedError,
     Steps,
     Terms,
-    loss_of,
     noise_of,
-    noised,
     once,
 )
-from pandas_dp.aggregates.uncertainty import Additive
+from pandas_dp.aggregates.uncertainty import Additive, narrowed
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.noise import Noise
@@ -98,12 +96,11 @@ def factor_of(law: str, noise: Noise, level: float) -> float:
     edges = range(-edge, edge + 1, step)
     above = [float(noise.lifting(e, 64) if e > 0 else 1 - noise.lifting(1 - e, 64)) for e in edges]  # P(N >= e)
     cells = [(e * UNIT, p - q) for e, p, q in zip(edges, above, [*above[1:], 0.0], strict=True)]
-    low, high = -80.0, 200.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        failing = 1 - above[0] + sum(p * min(TAILS[law](math.exp(middle + e)), 1.0) for e, p in cells)
-        low, high = (low, middle) if failing <= 1 - level else (middle, high)
-    return high
+
+    def failing(log: float) -> float:
+        return 1 - above[0] + sum(p * min(TAILS[law](math.exp(log + e)), 1.0) for e, p in cells)
+
+    return narrowed(lambda log: failing(log) <= 1 - level, -80.0, 200.0)[1]
 
 
 TAILS: dict[str, Callable[[float], float]] = {
@@ -170,7 +167,7 @@ class Smoothed(Aggregate):
         statistics = self.statistics(noise.beta)
         looks = [Measurement(statistic, noise) for statistic in statistics]
         if self.error_bar:
-            looks.insert(0, noised(SmoothScale(statistics[0]), Price(epsilon - left), terms.unit))
+            looks.insert(0, terms.at(epsilon - left).noised(SmoothScale(statistics[0])))
         return looks
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -180,7 +177,7 @@ class Smoothed(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""
-        return sum((loss_of(look, terms.unit) for look in self._looks(terms)), PrivacyLoss())
+        return sum((terms.loss(look) for look in self._looks(terms)), PrivacyLoss())
 
     def steps(self, terms: Terms) -> Steps:
         """One look after the other."""
@@ -191,10 +188,8 @@ class Smoothed(Aggregate):
         values = [self.kind.value(clipped(self.values, offset)) for offset in noisy[int(self.error_bar) :]]
         if not self.error_bar:
             return Answer(self.shown(values), name, None, (NOTE,))
-        mechanism = looks[1].mechanism
-        if not isinstance(mechanism, SmoothNoise):
-            raise TypeError("the second look draws the value")
-        scale = BoughtScale(self.noise, float(mechanism.alpha), noisy[0], noise_of(looks[0]), self.values.cells)
+        alpha = float(cast("SmoothNoise", looks[1].mechanism).alpha)
+        scale = BoughtScale(self.noise, alpha, noisy[0], noise_of(looks[0]), self.values.cells)
         error = Additive(scale, self.values.step, self.kind, (self.values.lower, self.values.upper))
         return Answer(self.shown(values), name, error, (BAR_NOTE,))
 

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    AT,
-    BAR_SHARE,
-    Aggregate,
-    Answer,
-    Caution,
-    ExpectedError,
-    Steps,
-    Terms,
-    noise_of,
-    noised,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import AT, BAR_SHARE, Aggregate, Answer, Caution, ExpectedError, Steps, Terms, noise_of
 from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.ladder import Rungs, held, rungs_around, told
 from pandas_dp.aggregates.moments import Mean, Variance
@@ -83,7 +71,7 @@ class Summary(Aggregate):
         """Sums, then quantiles."""
         sums, rest = self._sums(terms), self._rest(terms)
         count, mean, std = (yield from self.moments.steps(sums)).value
-        rank = math.ceil(self.rank_error(rest, TYPICAL, ends=True).at(INSIDE))
+        rank = math.ceil(self.rank_error(rest, TYPICAL, INSIDE, ends=True))
         q = min(level_of(rank, int(count.value)), OUTERMOST)
         mechanism = self._mechanism(terms, q)
         noisy = yield Measurement(self._counts, mechanism)
@@ -108,7 +96,7 @@ class Summary(Aggregate):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Of count, mean and the ranks by the recursion."""
         count, mean, _ = self.moments.each_expected(self._sums(terms), rows)
-        ranks = RankBound(self.rank_error(self._rest(terms), TYPICAL).at(LEVEL), LEVEL)
+        ranks = RankBound(self.rank_error(self._rest(terms), TYPICAL, LEVEL), LEVEL)
         of_count = count.error.removesuffix(AT).strip()
         share = SHARED.replace("bought", "buys")
         return ExpectedError(
@@ -118,15 +106,16 @@ class Summary(Aggregate):
             notes=(share,),
         )
 
-    def rank_error(self, rest: Terms, q: Fraction, ends: bool = False) -> RankError:
-        """The bound on the rank of each quantile by itself, or of the outermost ones alone; see `QuantileOf`."""
+    def rank_error(self, rest: Terms, q: Fraction, level: float, ends: bool = False) -> float:
+        """Rows within which each quantile is by itself with this probability, or the outermost ones; see `QuantileOf`."""
         choices = self._choices(rest, q)
         ways = TIES * math.log(2) + math.log(len(choices.levels).bit_length())
         errors = [error.largest for error in recursive_errors(choices)]
-        return RankError(math.log(self.ranks.cells + 1) + ways, max(errors[0], errors[-1]) if ends else max(errors))
+        worst = max(errors[0], errors[-1]) if ends else max(errors)
+        return worst * (math.log(self.ranks.cells + 1) + ways - math.log(1 - level))
 
     def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
-        bound = RankBound(self.rank_error(rest, q).at(LEVEL), LEVEL)
+        bound = RankBound(self.rank_error(rest, q, LEVEL), LEVEL)
         notes: tuple[str, ...] = (
             Caution(f"min and max are the quantiles {show(q)} and {show(1 - q)}; each quantile is {bound}"),
             SHARED,
@@ -148,15 +137,15 @@ class Summary(Aggregate):
 
     def _choices(self, rest: Terms, q: Fraction) -> RecursiveQuantiles:
         levels = (q, *QUARTILES, 1 - q)
-        epsilon = pure_epsilon(rest.price, "describe()")
+        epsilon = rest.epsilon("describe()")
         return RecursiveQuantiles.calibrate(levels, self.ranks.cells, epsilon, self._counts.sensitivity(rest.unit))
 
     def _sums(self, terms: Terms) -> Terms:
-        pure_epsilon(terms.price, "describe()")
-        return replace(terms, price=terms.price.share(SUMS_SHARE))
+        terms.epsilon("describe()")
+        return terms.share(SUMS_SHARE)
 
     def _rest(self, terms: Terms) -> Terms:
-        return replace(terms, price=terms.price.share(1 - SUMS_SHARE))
+        return terms.share(1 - SUMS_SHARE)
 
 
 @dataclass(frozen=True)
@@ -168,12 +157,11 @@ class SummaryWithBars(Summary):
     version = 2
 
     def _rest(self, terms: Terms) -> Terms:
-        rest = super()._rest(terms)
-        return replace(rest, price=rest.price.share(1 - BAR_SHARE))
+        return super()._rest(terms).share(1 - BAR_SHARE)
 
     def _mechanism(self, terms: Terms, q: Fraction) -> Ladder:
-        half = super()._rest(terms).price.share(BAR_SHARE)
-        return Ladder((self._choices(self._rest(terms), q),), noise_of(noised(self._counts, half, terms.unit)))
+        counts = super()._rest(terms).share(BAR_SHARE).noised(self._counts)
+        return Ladder((self._choices(self._rest(terms), q),), noise_of(counts))
 
     def _told(self, noisy: Noisy, mechanism: Any) -> list[tuple[Any, Error]]:
         levels = (Fraction(0), *QUARTILES, Fraction(1))
@@ -187,15 +175,3 @@ class SummaryWithBars(Summary):
             "max ends at one"
         )
         return ends, f"{SHARED}, two fifths of it their error bars"
-
-
-@dataclass(frozen=True)
-class RankError:
-    """Rank error factor * (log_points + ln(1 / a)) with probability 1 - a."""
-
-    log_points: float
-    factor: float
-
-    def at(self, level: float) -> float:
-        """Rows within which the rank stays with this probability."""
-        return self.factor * (self.log_points - math.log(1 - level))

@@ -87,11 +87,15 @@ def to_simplex(values: pd.Series[Any], total: float | None = None) -> pd.Series[
     wanted = max(0.0, float(x.sum())) if total is None else _total(total, "to_simplex")
     if wanted < 0:
         raise ArgumentValueError("total must not be negative, such as to_simplex(total=1000)")
+    return _like(simplex(x, wanted), values)
+
+
+def simplex(x: Floats, total: float) -> Floats:
+    """The nearest numbers that are not negative and have this sum (Duchi, Shalev-Shwartz, Singer, Chandra 2008)."""
     largest = np.sort(x)[::-1]
-    excess = (np.cumsum(largest) - wanted) / np.arange(1, x.size + 1)  # amount that leaves the j largest, shape (n,)
+    excess = (np.cumsum(largest) - total) / np.arange(1, x.size + 1)  # amount that leaves the j largest, shape (n,)
     kept = int(np.count_nonzero(largest > excess))
-    projected = np.maximum(x - excess[kept - 1], 0) if kept else np.zeros(x.size)
-    return _like(projected, values)
+    return np.maximum(x - excess[kept - 1], 0) if kept else np.zeros(x.size)
 
 
 def round_to_total(values: pd.Series[Any], total: int | None = None) -> pd.Series[Any]:

@@ -8,6 +8,7 @@ Where no interval is known for free a `RankBound` or `ScoreGap` says what is kno
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -28,15 +29,8 @@ Ends = tuple[Any, Any]
 NUMBER = Kind("number")
 MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not fit into pandas' 64 bits
 MOST_INTEGER = 2**62
-DURATION_UNITS = (
-    ("days", pd.Timedelta(days=1)),
-    ("h", pd.Timedelta(hours=1)),
-    ("min", pd.Timedelta(minutes=1)),
-    ("s", pd.Timedelta(seconds=1)),
-    ("ms", pd.Timedelta(milliseconds=1)),
-    ("µs", pd.Timedelta(microseconds=1)),
-    ("ns", pd.Timedelta(1, unit="ns")),
-)
+UNITS: tuple[Any, ...] = ("days", "h", "min", "s", "ms", "µs", "ns")
+DURATION_UNITS = tuple((name, pd.Timedelta(1, unit=name)) for name in UNITS)
 
 
 class HalfWidth(Protocol):
@@ -336,6 +330,16 @@ def around(lower: Any, upper: Any, value: Any, whole: Ends) -> Ends:
     return whole if pd.isna(value) else (min(lower, value), max(upper, value))
 
 
+def narrowed(
+    holds: Callable[[float], bool], low: float, high: float, rounds: int = 60, ratio: bool = False
+) -> tuple[float, float]:
+    """From where on something holds: between these two places, whose distance, or ratio, is halved so often."""
+    for _ in range(rounds):
+        middle = math.sqrt(low * high) if ratio else (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
+
+
 def normal(level: float) -> float:
     """Within which a standard normal number stays with this probability."""
     return NormalDist().inv_cdf(0.5 + level / 2)
@@ -363,6 +367,13 @@ def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
 def _fits(value: pd.Series[Any], half: Fraction) -> bool:
     """Whether the ends are int64 for sure."""
     return half < MOST_INTEGER and bool(value.between(-MOST_INTEGER, MOST_INTEGER).all())
+
+
+def holding(value: pd.Series[Any], lower: Any, upper: Any) -> Ends:
+    """Ends as they are told: an interval contains its value."""
+    own = value.to_numpy(dtype=np.float64)
+    ends = (pd.Series(end, index=value.index, name=value.name) for end in (np.fmin(lower, own), np.fmax(upper, own)))
+    return next(ends), next(ends)
 
 
 def series_of(ends: list[Ends], like: pd.Series[Any]) -> Ends:

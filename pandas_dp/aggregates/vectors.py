@@ -6,13 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import AT, PLAIN, Answer, ExpectedError, Terms, noise_of, pure_epsilon, scale_of
+from pandas_dp.aggregates.base import AT, PLAIN, Answer, ExpectedError, Terms, noise_of
 from pandas_dp.aggregates.blocks import (
     ALONE,
     REMEDY,
@@ -24,7 +23,8 @@ from pandas_dp.aggregates.blocks import (
     middle,
     size_note,
 )
-from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive, Ends
+from pandas_dp.aggregates.rotated import Floats
+from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive, Ends, series_of
 from pandas_dp.core.lattice import RANK_BITS, Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.blocks import BlockResults
@@ -57,10 +57,8 @@ class VectorOfBlocks(FromBlocks):
     rows: int | None
     aggregator: str
 
-    @property
-    def repeats(self) -> int:
-        """How many numbers of each name a block has."""
-        return 1
+    repeats: ClassVar[int] = 1  # numbers of each name that a block has
+    shown_columns: ClassVar[tuple[str, ...] | None] = None  # what a block shows; None: all columns
 
     @abstractmethod
     def function(self, lower: tuple[float, ...], upper: tuple[float, ...]) -> Callable[[pd.DataFrame], Any]:
@@ -70,13 +68,9 @@ class VectorOfBlocks(FromBlocks):
     def shown(self, values: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
         """What is released, and notes on it."""
 
-    def number(self, terms: Terms) -> int:
-        """How many blocks."""
-        return self._chosen(terms)[0]
-
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
-        return look_at(self._results(terms), self._chosen(terms)[1], pure_epsilon(terms.price, WHAT), terms.unit)
+        return look_at(self._results(terms), self._chosen(terms)[1], terms.epsilon(WHAT), terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Back to the bounds of each name."""
@@ -104,7 +98,7 @@ class VectorOfBlocks(FromBlocks):
         steps = {name: model.step for name, model in answer.error.models.items()}
         noise = noise_of(look)
         halves = {name: float(noise.half_width(LEVEL) * step) for name, step in steps.items()}
-        scales = dict.fromkeys(scale_of(noise, step, PLAIN) for step in steps.values())
+        scales = dict.fromkeys(PLAIN.scale(noise, step) for step in steps.values())
         words = ", ".join(f"{name} ± {PLAIN.text(half)}" for name, half in halves.items())
         return ExpectedError(answer.mechanism, ", ".join(scales), f"{ALONE}{words} {AT}", halves, answer.notes)
 
@@ -113,7 +107,7 @@ class VectorOfBlocks(FromBlocks):
         return self.repeats * len(self.names)
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
-        epsilon = pure_epsilon(terms.price, WHAT) / self._outputs
+        epsilon = terms.epsilon(WHAT) / self._outputs
         blocks, aggregator = choose(self.blocks, self.aggregator, epsilon, terms.about(self.rows))
         return (min(blocks, MOST_FOR_CENTRE) if aggregator == "smooth" else blocks), aggregator
 
@@ -121,11 +115,6 @@ class VectorOfBlocks(FromBlocks):
         lower, upper = (tuple(float(ends[side]) for ends in self.ranges) for side in (0, 1))
         function, blocks = self.function(lower, upper), self._chosen(terms)[0]
         return BlockResults(function, UNIT, blocks, self._outputs, self.shown_columns, equal=terms.counted)
-
-    @property
-    def shown_columns(self) -> tuple[str, ...] | None:
-        """What a block shows; None: all columns."""
-        return None
 
     def _scaled(self, error: Additive) -> ByName:
         """The same noise in the units of each name."""
@@ -151,8 +140,7 @@ class ByName:
         if value.name in self.models:
             return self.models[str(value.name)].bounds(value, level)
         ends = [self.models[str(name)].bounds(entry, level) for name, entry in value.items()]
-        lower, upper = (pd.Series([pair[side] for pair in ends], index=value.index) for side in (0, 1))
-        return lower, upper
+        return series_of(ends, value)
 
 
 @dataclass(frozen=True)
@@ -204,7 +192,6 @@ def by_name(result: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
     return found if len(found) == len(names) else ()
 
 
-Floats = NDArray[np.float64]
 STARTS, ROUNDS = 8, 25
 
 
@@ -287,12 +274,12 @@ class KMeans(VectorOfBlocks):
     name = "kmeans"
 
     @property
-    def repeats(self) -> int:
+    def repeats(self) -> int:  # type: ignore[override]
         """One for each centre."""
         return self.k
 
     @property
-    def shown_columns(self) -> tuple[str, ...]:
+    def shown_columns(self) -> tuple[str, ...]:  # type: ignore[override]
         """Those of the centres alone."""
         return self.names
 

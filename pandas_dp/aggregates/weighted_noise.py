@@ -12,14 +12,14 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pandas_dp.aggregates.rotated import Floats
+from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.randomness import Fill, random_bytes
 
-Floats = NDArray[np.float64]
 HIGHEST = 0.999  # level above which the bound is taken that holds for all weights
 CORRECTION_SHARE = 0.05  # of the error probability there, spent on what is discrete about the noise
 FINE = 18.0  # variance of noise from which whole steps are small, as of Laplace noise of scale 3
@@ -29,7 +29,6 @@ MOST_OF_IT = 0.5  # of the variance of a sum
 FEW = 1e-4  # of the variance of a sum: such a term counts as normal
 FAST, SLOW = (1200, 90.0), (4500, 450.0)  # points of an integral over a characteristic function, and where it ends
 BLUR, SLACK = 0.01, 2.5  # normal noise on top, in deviations, so that the integral ends; and how far it reaches
-HALVINGS = 60
 MANY = 1e12  # variance of noise of many small steps
 LEAST_CHANCE = 1e-12  # of a step of noise that counts
 LEAST = 1e-300  # below which nothing is told from 0
@@ -141,11 +140,7 @@ def half_width(law: Law, level: float) -> float:
         else:
             logs += times * noise.logarithm(np.multiply(u, weight))
     waves = np.exp(logs - small * u**2 / 2) / u * (2 / math.pi) * (u[1] - u[0])
-    low, high = 0.0, 12 * deviation
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        inside = float((np.sin(u * middle) * waves).sum())
-        low, high = (middle, high) if inside < level else (low, middle)
+    _, high = narrowed(lambda half: (np.sin(u * half) * waves).sum() >= level, 0.0, 12 * deviation)
     weight, noise, _ = law.terms[0]
     step = weight / 2 if weight**2 * noise.variance > MOST_OF_IT * variance else 0.0
     return high + (SLACK * BLUR * deviation if coarse else step)
@@ -225,7 +220,7 @@ class MeanNoise(Noise):
         law = self._law
         return for_all_weights(law.variance, law.squares + 1, level)
 
-    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    def half_widths(self, weights: Floats, level: float) -> Floats:
         """See `Noise`: draws of one kind of noise are those of the first one with other weights."""
         noises = [noise for _, noise in self.parts]
         if len({type(noise) for noise in noises}) > 1:
@@ -233,7 +228,7 @@ class MeanNoise(Noise):
         sizes = [float(share * Fraction(getattr(noise, noise.told))) for share, noise in self.parts]
         unit = float(getattr(noises[0], noises[0].told))
         of_one = noises[0].half_widths(np.concatenate([weights * (size / unit) for size in sizes]), level)
-        rounding: NDArray[np.float64] = np.abs(weights).sum(axis=0) / 2
+        rounding: Floats = np.abs(weights).sum(axis=0) / 2
         return of_one + rounding
 
     def lifting(self, steps: int, bits: int) -> Fraction:

@@ -15,6 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from pandas_dp.aggregates.consistent import Columns, Floats
+from pandas_dp.aggregates.tidy import simplex
 
 ROUNDS, CLOSE = 500, 1e-6  # of the search for the nearest table with given sums; cells below 0 that are left
 FLOOR = 1e-9  # that much below a whole number is one
@@ -106,13 +107,8 @@ def _back(moved: Floats, order: Sequence[int]) -> Floats:
 
 
 def _parts(cells: Floats, total: float) -> Floats:
-    """Whole numbers of this sum near some numbers: the nearest that are not negative, then the largest remainders go up.
-
-    The nearest ones: Duchi, Shalev-Shwartz, Singer, Chandra 2008.
-    """
-    falling = np.sort(cells)[::-1]
-    cuts = (np.cumsum(falling) - total) / np.arange(1, len(cells) + 1)
-    near = np.maximum(cells - cuts[max(int((falling > cuts).sum()) - 1, 0)], 0)
+    """Whole numbers of this sum near some numbers: the nearest that are not negative, then the largest remainders go up."""
+    near = simplex(cells, total)
     found: Floats = np.floor(near + FLOOR)
     missing = round(total - found.sum())
     found[np.argsort(found - near, kind="stable")[:missing]] += 1

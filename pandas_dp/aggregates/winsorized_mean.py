@@ -6,18 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import (
-    Aggregate,
-    Answer,
-    Caution,
-    ExpectedError,
-    Steps,
-    Terms,
-    left_out,
-    noise_of,
-    noised,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, left_out, noise_of
 from pandas_dp.aggregates.blocks import ENOUGH_ROWS, IN_ONE_BLOCK, WINSORIZED, choose, combined, look_at
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, normal
@@ -93,8 +82,8 @@ class WinsorizedMean(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """The whole price, as pure mechanisms: it does not tell which of them answers."""
-        epsilon = pure_epsilon(terms.price, WHAT)
-        rest = PrivacyLoss.pure(pure_epsilon(self._rest(terms).price, WHAT))
+        epsilon = terms.epsilon(WHAT)
+        rest = PrivacyLoss.pure(self._rest(terms).epsilon(WHAT))
         return rest if self._known(terms) else PrivacyLoss.pure(epsilon * SIZE_SHARE) + rest
 
     def steps(self, terms: Terms) -> Steps:
@@ -102,7 +91,7 @@ class WinsorizedMean(Aggregate):
         rest, least = self._rest(terms), self._needed(terms)
         if self._known(terms):
             return (yield from self._winsorized(terms, terms.public_rows or 0, ()))
-        size = noised(RowCounts(self.column, units=True), terms.price.share(SIZE_SHARE), terms.unit)
+        size = terms.share(SIZE_SHARE).noised(RowCounts(self.column, units=True))
         (noisy,) = yield size
         rows, what = noisy - noise_of(size).half_width(LEVEL), "rows" if terms.unit.column is None else "units"
         bought = f"{show(100 * SIZE_SHARE)} % of the price bought the number of {what}"
@@ -132,10 +121,10 @@ class WinsorizedMean(Aggregate):
         return terms.counted and self.full
 
     def _rest(self, terms: Terms) -> Terms:
-        return terms if self._known(terms) else replace(terms, price=terms.price.share(1 - SIZE_SHARE))
+        return terms if self._known(terms) else terms.share(1 - SIZE_SHARE)
 
     def _means(self, rest: Terms) -> BlockMeans:
-        blocks, _ = choose(None, "winsorized", pure_epsilon(rest.price, WHAT), rest.public_rows)
+        blocks, _ = choose(None, "winsorized", rest.epsilon(WHAT), rest.public_rows)
         return BlockMeans(self.column, self.lattice, None, blocks, rest.counted)
 
     def _needed(self, terms: Terms) -> int:
@@ -145,7 +134,7 @@ class WinsorizedMean(Aggregate):
         """Private quartiles and the clipped mean, where there are at least so many rows."""
         rest = self._rest(terms)
         means = self._means(rest)
-        look = look_at(means, "winsorized", pure_epsilon(rest.price, WHAT), rest.unit)
+        look = look_at(means, "winsorized", rest.epsilon(WHAT), rest.unit)
         noisy = yield look
         found = combined(means, look, noisy, self.kind, "give a larger epsilon, or leave method= out")
         notes = (

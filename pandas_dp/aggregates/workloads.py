@@ -13,26 +13,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import (
-    AT,
-    IN_ROWS,
-    Answer,
-    ExpectedError,
-    SingleLook,
-    Terms,
-    in_numbers,
-    least_noised,
-    noise_of,
-    noised,
-    scale_of,
-)
-from pandas_dp.aggregates.ranges import hierarchy_of, shapes
+from pandas_dp.aggregates.base import AT, IN_ROWS, Answer, ExpectedError, SingleLook, Terms, noise_of
+from pandas_dp.aggregates.ranges import fixed, hierarchy_of, moved, shapes
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -86,12 +74,6 @@ def inverse(strategy: Floats) -> Floats:
     return (kept / values[values > LEAST / 2]) @ kept.T
 
 
-def moved(statistic: Strategy, unit: PrivacyUnit, gaussian: bool) -> float:
-    """What the variance of the noise grows with: the square of the sensitivity."""
-    known = statistic.sensitivity(unit)
-    return float(known.l2_squared if gaussian else known.l1**2)
-
-
 @lru_cache(maxsize=16)
 def least(by: Partition, unit: PrivacyUnit, gaussian: bool, queries: tuple[Query, ...]) -> Strategy:
     """The strategy with the least total variance of all queries, from public facts alone.
@@ -128,12 +110,6 @@ def least(by: Partition, unit: PrivacyUnit, gaussian: bool, queries: tuple[Query
             if found < least_error:
                 chosen, least_error = candidate, found
     return chosen
-
-
-def fixed(by: Partition) -> list[Tree | Haar]:
-    """Plain counts, trees, Haar."""
-    forms: list[Tree | Haar] = [Tree(by), *(Tree(by, *shape) for shape in shapes(by.count))]
-    return [*forms, Haar(by)] if by.count > 1 else forms
 
 
 def joined_parts(rows: Floats) -> tuple[Floats, Ints]:
@@ -281,7 +257,7 @@ class WorkloadAnswers(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """Noisy integers in the form of the chosen strategy."""
-        return noised(self._strategy(terms), terms.price, terms.unit)
+        return terms.noised(self._strategy(terms))
 
     def drawn(self, terms: Terms) -> tuple[str, ...]:
         """An optimised strategy is floats' work: noisy integers are read again by the very strategy that they were drawn by."""
@@ -292,14 +268,18 @@ class WorkloadAnswers(SingleLook):
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over the queries."""
-        error, strategy, rows = self._error(look, terms), self._measured(look, terms), self._rows()
+        error, strategy, rows = (
+            self._error(look, terms),
+            self._measured(look, terms),
+            rows_of(self.queries, self.by.count),
+        )
         parts = inverse(strategy) @ (strategy.T @ np.array(noisy, dtype=np.float64))
         series = pd.Series(np.round(rows @ parts, DIGITS), index=self.labels.index(), name="count")
         return Answer(series, self._name(look, terms), error)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The widest interval, and the error of all queries together, beside that of sums of noisy counts."""
-        look, plain = self.look(terms), noised(Tree(self.by), terms.price, terms.unit)
+        look, plain = self.look(terms), terms.noised(Tree(self.by))
         error = self._error(look, terms)
         half = float(error.half_widths(LEVEL).max())
         after, before = (
@@ -311,40 +291,28 @@ class WorkloadAnswers(SingleLook):
         )
         largest = max(map(max, look.statistic.weights)) if isinstance(look.statistic, Weighted) else 1
         words = f"each at most ± {IN_ROWS.text(half)} {AT}"
-        scale = scale_of(noise_of(look), Fraction(1, largest), IN_ROWS)  # of the largest weight
+        scale = IN_ROWS.scale(noise_of(look), Fraction(1, largest))  # of the largest weight
         return ExpectedError(self._name(look, terms), scale, words, half, (together,))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the widest of the half-widths."""
-        in_numbers(wanted)
-        return least_noised(
-            lambda offer: float(self._error(self.look(offer), offer).half_widths(wanted.level).max()), wanted, terms
-        )
+        return terms.least(lambda at: float(self._error(self.look(at), at).half_widths(wanted.level).max()), wanted)
 
     def _strategy(self, terms: Terms) -> Strategy:
         return least(self.by, terms.unit, terms.price.gaussian, self.queries)
 
-    def _rows(self) -> Floats:
-        return rows_of(self.queries, self.by.count)
-
     def _measured(self, look: Measurement, terms: Terms) -> Floats:
-        return measured(_of(look), terms.unit)
+        return measured(cast("Strategy", look.statistic), terms.unit)
 
     def _error(self, look: Measurement, terms: Terms) -> QueriesError:
-        strategy, rows = self._measured(look, terms), self._rows()
+        strategy, rows = self._measured(look, terms), rows_of(self.queries, self.by.count)
         weights = np.abs(rows @ inverse(strategy) @ strategy.T)  # shape (queries, entries)
         lengths = np.round(np.sqrt((weights**2).sum(axis=1)), DIGITS)
         single = weights.max(axis=1) >= lengths * ONE_DRAW
         return QueriesError(noise_of(look), tuple(lengths.tolist()), tuple(single.tolist()))
 
     def _name(self, look: Measurement, terms: Terms) -> str:
-        chosen = _of(look)
+        chosen = cast("Strategy", look.statistic)
         if isinstance(chosen, Weighted):
             return f"{noise_of(look).name} on {len(chosen.weights):,} weighted sums made for the queries"
         return f"{noise_of(look).name} on {hierarchy_of(chosen, terms.unit)}"
-
-
-def _of(look: Measurement) -> Strategy:
-    if not isinstance(look.statistic, Tree | Haar | Weighted):
-        raise TypeError("this measurement does not count parts")
-    return look.statistic

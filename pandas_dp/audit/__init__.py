@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pandas_dp.audit.checking import check
 from pandas_dp.audit.neighbors import pairs
-from pandas_dp.audit.result import AuditResult
+from pandas_dp.audit.search import AuditResult
 
 __all__ = ["AuditResult", "check", "pairs"]
 

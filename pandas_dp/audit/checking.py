@@ -11,8 +11,7 @@ import pandas as pd
 
 from pandas_dp.audit.neighbors import check_pair
 from pandas_dp.audit.outputs import Raised, Seen, observe
-from pandas_dp.audit.result import AuditResult
-from pandas_dp.audit.search import expected_bound, load_beta, weigh
+from pandas_dp.audit.search import AuditResult, expected_bound, load_beta, weigh
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import LARGEST_EPSILON, PrivacyUnit
@@ -228,9 +227,9 @@ class Trials:
             outputs[side].append(self._trial(side))
             number = len(outputs[0]) + len(outputs[1])
             if number == 2:
-                self._check_answers(outputs[0] + outputs[1])
+                _check_answers(outputs[0] + outputs[1])
             if number == 2 * min(SAME, samples):
-                self._check_asked(outputs[0] + outputs[1])
+                _check_asked(outputs[0] + outputs[1])
         return outputs
 
     def close(self) -> None:
@@ -277,28 +276,28 @@ class Trials:
         elif self.charged is not None:
             self.charged = max(self.charged, spent.epsilon)
 
-    @staticmethod
-    def _check_answers(outputs: list[Seen]) -> None:
-        """Refuse what is no answer yet, or would be told apart by nothing."""
-        for value in (seen.value for seen in outputs):
-            kind = type(value)
-            if isinstance(value, Release | Raised | str | pd.DataFrame):
-                continue
-            if kind.__module__.split(".")[0] == "pandas_dp":
-                raise ArgumentTypeError(
-                    f"the question returned a {kind.__name__}, which is not an answer yet: end it with a question, such as "
-                    "lambda df: df.dp(epsilon=1).count(), and return what a stream answered, not the stream"
-                )
-            nameless = next(cls for cls in kind.__mro__ if "__repr__" in vars(cls)) is object  # it shows its address
-            if isinstance(value, Iterator) or nameless:
-                raise ArgumentTypeError(
-                    f"the question returned a {kind.__name__}, in which no answer can be seen: return numbers, texts, "
-                    "lists, dicts, Series or DataFrames, such as lambda df: list(answers(df))"
-                )
 
-    @staticmethod
-    def _check_asked(outputs: list[Seen]) -> None:
-        """Refuse a question that only raises, always the same: it was not put as it was meant."""
-        first = outputs[0].value
-        if isinstance(first, Raised) and all(seen.value == first for seen in outputs):
-            raise ArgumentValueError(f"the question {first!r}. {OWN}")
+def _check_answers(outputs: list[Seen]) -> None:
+    """Refuse what is no answer yet, or would be told apart by nothing."""
+    for value in (seen.value for seen in outputs):
+        kind = type(value)
+        if isinstance(value, Release | Raised | str | pd.DataFrame):
+            continue
+        if kind.__module__.split(".")[0] == "pandas_dp":
+            raise ArgumentTypeError(
+                f"the question returned a {kind.__name__}, which is not an answer yet: end it with a question, such as "
+                "lambda df: df.dp(epsilon=1).count(), and return what a stream answered, not the stream"
+            )
+        nameless = next(cls for cls in kind.__mro__ if "__repr__" in vars(cls)) is object  # it shows its address
+        if isinstance(value, Iterator) or nameless:
+            raise ArgumentTypeError(
+                f"the question returned a {kind.__name__}, in which no answer can be seen: return numbers, texts, "
+                "lists, dicts, Series or DataFrames, such as lambda df: list(answers(df))"
+            )
+
+
+def _check_asked(outputs: list[Seen]) -> None:
+    """Refuse a question that only raises, always the same: it was not put as it was meant."""
+    first = outputs[0].value
+    if isinstance(first, Raised) and all(seen.value == first for seen in outputs):
+        raise ArgumentValueError(f"the question {first!r}. {OWN}")

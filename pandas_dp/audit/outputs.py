@@ -128,7 +128,7 @@ def _flatten(value: Any, numbers: list[float]) -> Iterator[str]:
     if isinstance(value, bool | np.bool_):
         numbers.append(float(value))
     elif isinstance(value, MOMENTS):  # before numbers, which numpy's durations are, too
-        yield from _moment(value, numbers)
+        yield _moment(value, numbers)
     elif isinstance(value, int | float | np.integer | np.floating | Decimal | Fraction):
         yield _number(value, numbers)
     elif isinstance(value, pd.DataFrame):
@@ -179,20 +179,12 @@ def _number(value: Any, numbers: list[float]) -> str:
     return " and a rest"
 
 
-def _moment(value: Any, numbers: list[float]) -> Iterator[str]:
-    """Yield dates and durations as seconds and nanoseconds, those beyond them as text."""
-    timed = _timed(value)
-    if timed is None:
-        yield f" {value!r}"
-    else:
-        numbers.extend(map(float, divmod(timed.value, 10**9)))
-        yield f" {getattr(timed, 'tzinfo', None)}"
-
-
-def _timed(value: Any) -> pd.Timestamp | pd.Timedelta | None:
-    """A date or duration in nanoseconds; None: missing, or beyond them."""
-    try:
-        timed = pd.Timedelta(value) if isinstance(value, dt.timedelta | np.timedelta64) else pd.Timestamp(value)
-        return None if pd.isna(timed) else timed.as_unit("ns")
-    except (TypeError, ValueError, OverflowError):
-        return None
+def _moment(value: Any, numbers: list[float]) -> str:
+    """Tell dates and durations as seconds and nanoseconds, those beyond them and missing ones as text."""
+    kind = pd.Timedelta if isinstance(value, dt.timedelta | np.timedelta64) else pd.Timestamp
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        timed = kind(value)
+        if not pd.isna(timed):
+            numbers.extend(map(float, divmod(timed.as_unit("ns").value, 10**9)))
+            return f" {getattr(timed, 'tzinfo', None)}"
+    return f" {value!r}"

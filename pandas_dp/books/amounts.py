@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books.budget_words import is_over, of_lifetime, refusal
 from pandas_dp.core.budget import Charge, State
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter, best_order, renyi_limit
@@ -210,10 +211,7 @@ def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:
     low, high = 0.0, 1.0
     while gaussian_delta(high, mu) > goal:
         low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(middle, mu) > goal else (low, middle)
-    return Fraction(high)
+    return Fraction(narrowed(lambda epsilon: gaussian_delta(epsilon, mu) <= goal, low, high)[1])
 
 
 def told_as(

@@ -5,11 +5,11 @@ The filters decide, in `pandas_dp.core.filters`; here is only said what they dec
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 
+from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import Filter, GDPFilter, PlanFilter, PureFilter, RenyiFilter, ZCDPFilter, filter_for
@@ -178,12 +178,13 @@ def more_epsilon(rule: Filter, state: State, charge: Charge) -> str:
 def _largest_epsilon(rule: RenyiFilter, state: State) -> Fraction:
     """Largest epsilon that a pure query may still ask, as one would type it; 0 when none."""
     by_sum = rule.by_sum(state) or Fraction(0)
-    rest, low, high = rule.limit - state.renyi, float(SMALLEST_EPSILON) / 2, float(LARGEST_EPSILON)
-    for _ in range(64):
-        middle = math.sqrt(low * high)
-        fits = rule.charge(PrivacyLoss.pure(Fraction(middle))).renyi <= rest
-        low, high = (middle, high) if fits else (low, middle)
-    return max(by_sum, three_digits(Fraction(low)))
+    rest = rule.limit - state.renyi
+
+    def over(epsilon: float) -> bool:
+        return rule.charge(PrivacyLoss.pure(Fraction(epsilon))).renyi > rest
+
+    least, most = float(SMALLEST_EPSILON) / 2, float(LARGEST_EPSILON)
+    return max(by_sum, three_digits(Fraction(narrowed(over, least, most, 64, ratio=True)[0])))
 
 
 def _would_fit(offers: list[str], share: str = "") -> str:

@@ -13,8 +13,8 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
+from pandas_dp.books import budget_words, odometer
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books import odometer
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
@@ -44,11 +44,6 @@ class Page(str):
 
 def page(made: Certificate) -> Page:
     """Return the page about what was read: a text, a whole document of HTML. Every text of others in it is escaped."""
-    return Page(_document(made))
-
-
-def _document(made: Certificate) -> str:
-    """The whole page."""
     names = [account.name for account in made.accounts]
     title = f"Privacy certificate of {names[0]}" if names else "Privacy certificate of an empty ledger"
     where = f"ledger file {made.ledger}" if made.ledger else "a ledger in memory, lost when Python stops"
@@ -69,9 +64,9 @@ def _document(made: Certificate) -> str:
     short = [_in_short(account, made) for account in made.accounts if account.whole not in made.names]
     budgets = [*short, *(_budget(account, made, number) for number, account in enumerate(made.accounts, 1))]
     beside = files("pandas_dp.books")
-    page, style = (beside.joinpath(f"certificate.{kind}").read_text("utf-8") for kind in ("html", "css"))
+    document, style = (beside.joinpath(f"certificate.{kind}").read_text("utf-8") for kind in ("html", "css"))
     main = "\n".join(budgets) or "<p>The ledger holds no budget.</p>"
-    return page.format(title=visible(title), css=style, facts=_facts(facts), main=main)
+    return Page(document.format(title=visible(title), css=style, facts=_facts(facts), main=main))
 
 
 def _budget(account: Account, made: Certificate, number: int) -> str:
@@ -86,7 +81,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         ("Neighbouring relation", relation),
         ("Accounting", counted),
         ("The total does not hold", contents.OVER)
-        if odometer.is_over(rule, account.state)
+        if budget_words.is_over(rule, account.state)
         else ("Why the total holds", why),
     ]
     if account.whole:

@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.books import odometer, period_words
-from pandas_dp.books.amounts import Most, state_of
+from pandas_dp.books.amounts import Most, state_of, sum_of_rhos
 from pandas_dp.books.views import PART, Answered
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -48,11 +48,7 @@ GROUPS = (1, 2, 5)  # units whose joint promise is told
 PERIODS = {"hour": (24, 168), "day": (7, 365), "week": (4, 52), "month": (3, 12), "year": (2, 10)}
 WORDS = tomllib.loads(files("pandas_dp.books").joinpath("certificate.toml").read_text("utf-8"))
 
-OVER = (
-    "More was charged to this budget than its total, see the warnings. It was charged for answers from before the budget was "
-    "named, or for what may have been answered after a copy of the ledger was made. No more questions are answered. What holds "
-    "instead of the total is said above."
-)
+OVER: str = WORDS["statement"]["over"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class Account:
     @property
     def spent(self) -> odometer.Odometer:
         """What is spent, as the session says it."""
-        return odometer.spent(self.rule, self.state, self.unit, odometer.sum_of_rhos(self.entries))
+        return odometer.spent(self.rule, self.state, self.unit, sum_of_rhos(self.entries))
 
     @property
     def whole(self) -> str | None:

@@ -15,44 +15,14 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
+from pandas_dp.books import budget_words, odometer, period_words, statement
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books import odometer, period_words, statement
 from pandas_dp.books.amounts import Most
 from pandas_dp.books.certificate_contents import WORDS, Certificate
-from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 
 TEXT, TEXTS = "text", "list of texts"
-FIELDS: dict[str, Any] = {  # what ``about`` may say: a text, a list of texts, or one of the registry's words
-    "slug": TEXT,
-    "name": TEXT,
-    "data_curators": TEXTS,
-    "intended_use": TEXT,
-    "data_product_type": (
-        "Summary statistics",
-        "Machine learning model",
-        "Dataset",
-        "Synthetic data",
-        "Interactive API",
-        "SQL queries",
-    ),
-    "data_product_region": TEXT,
-    "description": TEXT,
-    "publication_date": TEXT,
-    "authors": TEXTS,
-    "data_product_sector": ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
-    "release_type": ("One release", "Many releases"),
-    "release_details": TEXT,
-    "data_source_type": ("Static", "Dynamic"),
-    "access_type": ("Interactive", "Non-interactive"),
-    "access_details": TEXT,
-    "actors": TEXT,
-    "preprocessing": TEXT,
-    "post_processing": TEXT,
-    "security": TEXT,
-    "justification": TEXT,
-    "sources": TEXT,
-}
+FIELDS: dict[str, Any] = WORDS["about"]  # what it may say: a text, a list of texts, or one of the registry's words
 REQUIRED = tuple(FIELDS)[:9]  # by the registry
 LINE = "session.report('statement.json', about={'name': 'Visits by ward', 'data_curators': ['City hospital']})"
 
@@ -135,6 +105,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
         raise ArgumentValueError(f"this budget promises {odometer.NOTHING}, which is no entry of the registry")
     hidden, neighbours = contents.whose(unit)
     counted, why = contents.theorem(rule, unit)
+    each = f" in one {unit.period}; the parameters are those of all {unit.period}s asked" if unit.period else ""
     questions = sum(e.kind == "query" for e in account.entries)
     basic = ("name", "data_curators", "intended_use", "data_product_type", "data_product_region", "description")
     words = WORDS["statement"]
@@ -162,7 +133,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
                 "unprotected_quantities": _listed(statement.unprotected(account, made)),
             },
             "privacy_loss": {
-                "privacy_unit": "Row" if unit.column is None else f"All rows of one {unit.column!r}{_in_one(unit)}",
+                "privacy_unit": "Row" if unit.column is None else f"All rows of one {unit.column!r}{each}",
                 "privacy_unit_details": f"Protected is {hidden}. {neighbours}.",
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": f"{odometer.promise(rule, unit, account.state)}. {questions:,} questions so far; "
@@ -174,7 +145,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
             | _of(about, "data_source_type", "access_type", access_details="access_type_details"),
             "accounting": {
                 "post_processing": " ".join([words["post_processing"], *_said(about, "post_processing")]),
-                "composition": f"{counted}. {contents.OVER if odometer.is_over(rule, account.state) else why}",
+                "composition": f"{counted}. {contents.OVER if budget_words.is_over(rule, account.state) else why}",
             },
             "implementation": _of(about, preprocessing="preprocessing_and_hyperparameter_tuning")
             | {
@@ -194,10 +165,6 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
         },
     }
     return "\n".join(_yaml(made_of)) + "\n"
-
-
-def _in_one(unit: PrivacyUnit) -> str:
-    return f" in one {unit.period}; the parameters are those of all {unit.period}s asked" if unit.period else ""
 
 
 def _said(about: Mapping[str, Any], field: str) -> list[str]:

@@ -9,14 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_dp.books import budget_words, period_words
-from pandas_dp.books.amounts import Most, proved, state_of, told_as
+from pandas_dp.books.amounts import Most, group_delta, proved, state_of, sum_of_rhos, told_as
 from pandas_dp.books.amounts import Odometer as Odometer
-from pandas_dp.books.amounts import gaussian_epsilon as gaussian_epsilon
-from pandas_dp.books.amounts import group_delta as group_delta
-from pandas_dp.books.amounts import sum_of_rhos as sum_of_rhos
-from pandas_dp.books.amounts import zcdp_epsilon as zcdp_epsilon
-from pandas_dp.books.budget_words import USUAL_DELTA
-from pandas_dp.books.budget_words import is_over as is_over
+from pandas_dp.books.budget_words import USUAL_DELTA, is_over
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter

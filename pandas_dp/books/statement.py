@@ -13,8 +13,8 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
+from pandas_dp.books import budget_words, odometer, period_words
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books import odometer, period_words
 from pandas_dp.books.amounts import Most
 from pandas_dp.books.certificate_contents import WORDS, Account, Certificate
 from pandas_dp.core.ledger import LedgerEntry
@@ -58,7 +58,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
     counted, why = contents.theorem(rule, unit)
     spent, budget = account.spent, rule.budget
     answers = list(account.answers.values())
-    over = odometer.is_over(rule, state)
+    over = budget_words.is_over(rule, state)
     return {
         "budget": account.name,
         "part_of": account.whole,
@@ -75,10 +75,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
             "sums": {name: str(used) for name, used in _sums(account).items()},
         },
         "unit": {
-            "column": unit.column,
-            "rows": unit.rows,
-            "groups": unit.groups,
-            "rows_per_group": unit.rows_per_group,
+            **{term: getattr(unit, term) for term in ("column", "rows", "groups", "rows_per_group")},
             "relation": unit.relation.value,
             **({"period": unit.period, "periods": contents.when(unit)} if unit.period else {}),
             "words": hidden,

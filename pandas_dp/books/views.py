@@ -5,40 +5,36 @@ Public facts alone: terms, texts of entries, sums of charges, and values that we
 
 from __future__ import annotations
 
+import math
+import os
 import textwrap
 from collections import OrderedDict
+from fractions import Fraction
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from pandas_dp.books import budget_words, odometer
+from pandas_dp.books.amounts import PART as PART
+from pandas_dp.books.amounts import Most, state_of, sum_of_rhos
+from pandas_dp.core.budget import State
+from pandas_dp.core.filters import Filter, PureFilter
 from pandas_dp.core.gate import Given
-from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.records import plain
+from pandas_dp.core.ledger import Ledger, LedgerEntry
+from pandas_dp.core.period_sums import spread
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.records import charged_state, plain
 from pandas_dp.errors import Spelled
-from pandas_dp.release.html import MUTED
+from pandas_dp.release.html import MUTED, bar_html
+from pandas_dp.release.plots import ONE, axes_of, load_pyplot
 from pandas_dp.release.summary import Shown, shown
+from pandas_dp.release.text import COUNTED, protected
 
 if TYPE_CHECKING:
     from pandas_dp.release.reconcile import Reconciled
     from pandas_dp.release.values import Release
-import math
-import os
-from fractions import Fraction
-from functools import partial
-
-from pandas_dp.books import odometer
-from pandas_dp.books.amounts import PART as PART
-from pandas_dp.books.amounts import Most, state_of
-from pandas_dp.core.budget import State
-from pandas_dp.core.filters import Filter, PureFilter
-from pandas_dp.core.ledger import LedgerEntry
-from pandas_dp.core.period_sums import spread
-from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.records import charged_state
-from pandas_dp.release.html import bar_html
-from pandas_dp.release.plots import ONE, axes_of, load_pyplot
-from pandas_dp.release.text import COUNTED, protected
 
 PRICE, QUERY, WIDTH = 28, 60, 110  # characters shown, and of a line of terms
 # kinds of entries that hold terms; so many are told in full: the opening, the latest
@@ -175,7 +171,7 @@ def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tup
     if last is not None and isinstance(rule, PureFilter) and not unit.period:  # the others say it in their own words
         more = odometer.more_calls(rule, state, last[1])
         left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}" if more else ""
-    if not rule.budget.plan and not odometer.is_over(rule, state):  # a plan says of how many calls
+    if not rule.budget.plan and not budget_words.is_over(rule, state):  # a plan says of how many calls
         spent += f" of {show(rule.budget.epsilon)}"
     counted = [("counted", f"spent {used or 'nothing'}; left {rest}")] if rest else []
     return [("spent", spent), ("left", left), *counted]
@@ -256,7 +252,7 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
     rho: Fraction | None = Fraction(0)  # of the prices, while each is one
     places, amounts, start, states = [0], [0.0], State.zero(), dict[int, State]()  # of periods that which spent most
     for number, (entry, charge) in enumerate(charged, 1):
-        more = None if rho is None else odometer.sum_of_rhos([entry])
+        more = None if rho is None else sum_of_rhos([entry])
         rho = None if rho is None or more is None else rho + more
         if charge.epsilon and not charge.renyi and not isinstance(rule, PureFilter):  # asked before a delta was added
             charge = rule.charge(PrivacyLoss.pure(charge.epsilon))

@@ -25,6 +25,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.accessor.scan import LINE, files_of, scan_parquet
+from pandas_dp.commands.words import add_options
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError, meant_file
 from pandas_dp.facts.as_text import LATER, letter_by_letter
 from pandas_dp.facts.kinds import kind_of, kind_or_none
@@ -92,10 +93,7 @@ PLAIN = CsvForm()
 def add_csv_form(command: Any) -> None:
     """Add the options to a command that reads a table."""
     signs = command.add_argument_group("CSV files", "how they are written; the same for each line")
-    signs.add_argument("--sep", default=",", metavar="SIGN", help="between cells (default: ,); \\t is a tab")
-    signs.add_argument("--decimal", default=".", metavar="SIGN", help="of numbers (default: .)")
-    signs.add_argument("--thousands", default="", metavar="SIGN", help="between thousands of numbers (default: none)")
-    signs.add_argument("--encoding", default="utf-8", metavar="NAME", help="such as latin-1 (default: utf-8)")
+    add_options(signs, "csv")
 
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather"}

@@ -44,34 +44,11 @@ def add(commands: Any) -> None:
         "ledger", help="show, verify, export, report, extend or back up the books of a ledger file"
     )
     what = ledger.add_subparsers(dest="what", required=True)
-    texts = {
-        "show": "every budget: what it protects, spent and left",
-        "verify": "read everything and check that nothing was changed; exit code 1 if something was",
-        "export": "every entry as one line of JSON, with what was answered",
-        "report": "the certificate, a page of HTML; or a statement (.json), or an entry for the registry (.yaml)",
-        "extend": "raise the total of a budget, on record; sound if released answers did not influence this decision",
-        "backup": "a whole copy under a new name; nothing can be charged to it until it is restored",
-        "restore": "go on with a back-up or an older copy, and charge what was answered after it was made",
-    }
-    made = {name: what.add_parser(name, help=text, description=text) for name, text in texts.items()}
-    for command in made.values():
+    for name, text in words.OPTIONS["ledger"].items():
+        command = what.add_parser(name, help=text, description=text)
         command.add_argument("file", metavar="FILE")
-    where = "where to write it (default: named after FILE, here); - prints it"
-    made["report"].add_argument("--out", metavar="report.html", help=where)
-    made["report"].add_argument("--name", help="one budget and its parts; all if left out")
-    made["report"].add_argument(
-        "--about", metavar="about.toml", help="what only the owner knows, for a statement or an entry"
-    )
-    made["report"].add_argument("--values", action="store_true", help="the released answers, in a statement")
-    made["extend"].add_argument("--name", required=True, help="the budget")
-    made["extend"].add_argument("--to", metavar="EPSILON", help="the new total, not what is added to it")
-    made["extend"].add_argument("--to-delta", metavar="DELTA", help="the new total delta")
-    made["extend"].add_argument("--reason", required=True, help="why; this is recorded in the ledger")
-    made["backup"].add_argument("to", metavar="TO", help="the new file")
-    spent = made["restore"].add_mutually_exclusive_group(required=True)
-    since = "charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered"
-    spent.add_argument("--spent-since", metavar="PRICE", nargs="+", help=since)
-    spent.add_argument("--all", action="store_true", help="whatever was left: nothing more is answered")
+        one = command.add_mutually_exclusive_group(required=True) if name == "restore" else command
+        words.add_options(one, f"ledger {name}")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -189,7 +166,8 @@ def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
     if options.to is None and options.to_delta is None:
         raise ArgumentTypeError("extend needs the new total: --to 5, or --to-delta 1e-6")
     to, to_delta = (
-        _decimal(typed, f"--{term}") for term, typed in (("to", options.to), ("to-delta", options.to_delta))
+        None if typed is None else _decimal(typed, f"{option} needs a number: {option} 5")
+        for option, typed in (("--to", options.to), ("--to-delta", options.to_delta))
     )
     old, unit = terms
     budget = odometer.extended(old, to, to_delta, options.reason, ledger.entries(name), PART in name)
@@ -200,11 +178,11 @@ def _extended(ledger: Ledger, options: argparse.Namespace) -> str:
     return f"{name}: {odometer.promise(rule, unit, state)}; spent {spent}; left {left}"
 
 
-def _decimal(typed: str | None, option: str) -> Any:
+def _decimal(typed: str, needed: str) -> Any:
     try:
-        return None if typed is None else read_decimal(typed)
+        return read_decimal(typed)
     except (ValueError, ArithmeticError):
-        raise ArgumentTypeError(f"{option} needs a number: {option} 5") from None
+        raise ArgumentTypeError(needed) from None
 
 
 def _since(typed: list[str]) -> tuple[PrivacyLoss, str]:
@@ -216,10 +194,7 @@ def _since(typed: list[str]) -> tuple[PrivacyLoss, str]:
             raise ArgumentTypeError("--spent-since needs prices: --spent-since epsilon=0.5")
         if value == "0":
             continue
-        try:
-            number = read_decimal(value)
-        except (ValueError, ArithmeticError):
-            raise ArgumentTypeError("--spent-since needs numbers: --spent-since epsilon=0.5") from None
+        number = _decimal(value, "--spent-since needs numbers: --spent-since epsilon=0.5")
         if name == "delta":
             loss += PrivacyLoss((), numbers.small_delta(number))
         else:

@@ -62,12 +62,6 @@ ROWS = (
     "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have several "
     "rows, open one that protects people, under another name where this one has answered: {line}"
 )
-PERIOD: dict[str, Any] = {  # the option that says which periods a job is about
-    "nargs": "+",
-    "default": (),
-    "metavar": "NAME",
-    "help": "the day, or the first and the last one, if each day has a budget: 2026-11-28; never taken from the rows",
-}
 EXAMPLE = 'name = "visits", epsilon = 3, unit = "patient_id", max_rows = 10'
 
 
@@ -226,14 +220,6 @@ LONGEST = 200  # characters of a name or version
 
 
 @dataclass(frozen=True)
-class PlannedQuery:
-    """One question of a plan file."""
-
-    name: str
-    query: Query
-
-
-@dataclass(frozen=True)
 class PipelinePlan:
     """What a plan file says.
 
@@ -244,7 +230,7 @@ class PipelinePlan:
         Public name of the content.
     version : str or None
     schema : Schema
-    queries : tuple of PlannedQuery
+    queries : dict of str to Query
         In the order in which they are asked.
     options : dict or None
         How `pandas_dp.plan` shall find the prices; None where they are what the queries say.
@@ -254,7 +240,7 @@ class PipelinePlan:
     table: str
     version: str | None
     schema: Schema
-    queries: tuple[PlannedQuery, ...]
+    queries: Mapping[str, Query]
     options: Mapping[str, Any] | None = None
 
     @classmethod
@@ -295,11 +281,11 @@ class PipelinePlan:
         ------
         ArgumentTypeError, ArgumentValueError
         """
-        names, queries = [planned.name for planned in self.queries], [planned.query for planned in self.queries]
+        queries = list(self.queries.values())
         if self.options is not None:
             options = {name: json_values.decoded(value) for name, value in self.options.items()}
             queries = list(fitting("[plan]: ", "", lambda: plan(queries, frame, **options)))
-        return list(zip(names, queries, strict=True))
+        return list(zip(self.queries, queries, strict=True))
 
 
 def check_text(text: Any, what: str) -> str:
@@ -347,12 +333,12 @@ def _section(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return section
 
 
-def _queries(said: Any) -> tuple[PlannedQuery, ...]:
+def _queries(said: Any) -> dict[str, Query]:
     if not isinstance(said, list) or not said:
         raise ArgumentTypeError(f"a plan has at least one query: {QUERY}")
     if len(said) > MOST_QUERIES:
         raise ArgumentValueError(f"a plan has at most {MOST_QUERIES:,} queries")
-    found: dict[str, PlannedQuery] = {}
+    found, names = dict[str, Query](), dict[str, str]()  # the latter by what some systems take for one name
     for place, entry in enumerate(said, 1):
         if not isinstance(entry, Mapping):
             raise ArgumentTypeError(f"query {place} of the plan is not a table: {QUERY}")
@@ -366,18 +352,18 @@ def _queries(said: Any) -> tuple[PlannedQuery, ...]:
             raise ArgumentValueError(
                 f'query {place} of the plan is named {name!r}, which is a device on Windows and no file: name = "q_{name}"'
             )
-        if name.lower() in found:
-            same = "" if found[name.lower()].name == name else ", which some systems take for one name"
+        if (other := names.setdefault(name.lower(), name)) != name or name in found:
+            same = "" if other == name else ", which some systems take for one name"
             raise ArgumentValueError(
-                f"two queries of the plan are named {found[name.lower()].name!r} and {name!r}{same}; each answer is a file of "
+                f"two queries of the plan are named {other!r} and {name!r}{same}; each answer is a file of "
                 f'its own: name = "{name}_{place}"'
             )
         with told(f"query {name!r}: "):
-            found[name.lower()] = _query(entry)
-    return tuple(found.values())
+            found[name] = _query(entry)
+    return found
 
 
-def _query(entry: Mapping[str, Any]) -> PlannedQuery:
+def _query(entry: Mapping[str, Any]) -> Query:
     _known(entry, FIELDS, "a query")
     if "price" not in entry:
         raise ArgumentTypeError("it needs a price: price = { epsilon = 0.5 }, or an error: price = { within = 20 }")
@@ -398,4 +384,4 @@ def _query(entry: Mapping[str, Any]) -> PlannedQuery:
         except AttributeError as error:
             raise ArgumentValueError(str(error)) from None
     refuse_in_code(query)
-    return PlannedQuery(entry["name"], query)
+    return query

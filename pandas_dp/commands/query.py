@@ -14,16 +14,7 @@ from typing import Any, cast
 from pandas_dp.commands import data_files, second_budgets, words
 from pandas_dp.commands.dry_run import rehearse, typed
 from pandas_dp.commands.exits import CODES, DONE, DRY, finishing, told
-from pandas_dp.commands.plans import (
-    PERIOD,
-    ROWS,
-    UNIT,
-    BudgetTerms,
-    check_period,
-    check_text,
-    existing_ledger,
-    refuse_in_code,
-)
+from pandas_dp.commands.plans import ROWS, UNIT, BudgetTerms, check_period, check_text, existing_ledger, refuse_in_code
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, LedgerError, did_you_mean
 from pandas_dp.facts.kinds import exact_number
@@ -65,53 +56,18 @@ TIME = "--time visited_at"
 FOUND = re.compile(  # of keys that are discovered: what gives the budget a delta, and the question with one
     r"(?:(df\.dp\.session\.extend\(to_delta=([^,()]+), [^()]*\)); )?df\.dp\(epsilon=[^,()]+, delta=([^,()]+)\)\.\w+\(.*\)$"
 )
-HELP = {
-    "max_rows": "how many rows of one unit count; needed with --unit",
-    "max_groups": "in how many groups of an answer one unit counts",
-    "max_rows_per_group": "how many rows of one unit count in one group",
-}
 
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
     query = commands.add_parser("query", help=TEXT, description=f"{TEXT}: {LINE}", epilog=CODES)
-    query.add_argument("data", metavar="FILE", help=data_files.HELP)
-    query.add_argument("ask", metavar="QUESTION", help=f'as behind df.dp(...): "{EXAMPLE}"')
-    query.add_argument("--epsilon", help="price of the question: smaller is more private and noisier")
-    query.add_argument("--delta", help="beside --epsilon: finds unknown keys, or makes noise Gaussian")
-    query.add_argument("--rho", help="instead of --epsilon: price of Gaussian noise")
-    query.add_argument("--within", help="instead of a price: how far off the answer may be")
-    query.add_argument("--confidence", help="probability that --within holds (default: 0.95)")
-    query.add_argument("--ledger", metavar="FILE", help="ledger file; made if it does not exist")
-    query.add_argument("--name", help="name of the budget in the ledger")
-    query.add_argument("--total", help="epsilon of the whole budget: needed once, when it is opened")
-    query.add_argument("--total-delta", help="delta of the whole budget; a tenth of it is for finding keys")
-    query.add_argument(
-        "--unit", metavar="COLUMN", help="whose row it is, such as patient_id; every row by itself without it"
-    )
-    for bound in UNIT[1:]:
-        query.add_argument(f"--{bound.replace('_', '-')}", type=int, metavar="N", help=HELP[bound])
-    query.add_argument(
-        "--neighbors",
-        choices=[str(relation.value) for relation in NeighboringRelation],
-        help="what is hidden of a unit: that it is there (add_remove, the default) or what it holds (replace_one)",
-    )
-    query.add_argument("--each", choices=list(EXAMPLES), help="if the total is for each hour, day, week, month or year")
-    query.add_argument("--time", metavar="COLUMN", help="with --each: says when a row happened")
-    query.add_argument("--zone", help="with --each: whose clocks count for moments with a time zone (default: UTC)")
-    query.add_argument(
-        "--lifetime", help="with --each and --unit: a cap on the epsilon of one unit in all periods together, for good"
-    )
-    query.add_argument("--period", **PERIOD)
-    query.add_argument("--reason", help=second_budgets.HELP)
-    query.add_argument(
-        "--schema", metavar="FILE", help="TOML file of public facts: [age] and below it bounds = [0, 120]"
-    )
-    query.add_argument("--table", help="public name of the content (default: that of the budget)")
-    query.add_argument("--version", help="public version of the content: asked again, the answer comes back for free")
-    query.add_argument("--dry-run", action="store_true", help="only show cost and error: reads no row, charges nothing")
-    query.add_argument("--rows", type=int, help="about how many rows there are, for the error that --dry-run shows")
-    query.add_argument("--json", action="store_true", help="print the answer with all that is known of it as JSON")
+    known = {
+        "data": {"help": data_files.HELP},
+        "ask": {"help": f'as behind df.dp(...): "{EXAMPLE}"'},
+        "--neighbors": {"choices": [str(relation.value) for relation in NeighboringRelation]},
+        "--each": {"choices": list(EXAMPLES)},
+    }
+    words.add_options(query, "query", known)
     data_files.add_csv_form(query)
 
 

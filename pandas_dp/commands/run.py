@@ -22,7 +22,7 @@ from pandas_dp.commands.answer_files import FORMATS, AnswerFiles, one_job
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, STOPPED, finishing, told
 from pandas_dp.commands.ledger import extend, lost
-from pandas_dp.commands.plans import PERIOD, ROWS, TERMS, PipelinePlan, check_period, check_text
+from pandas_dp.commands.plans import ROWS, TERMS, PipelinePlan, check_period, check_text
 from pandas_dp.commands.query import IN_CODE
 from pandas_dp.errors import (
     ArgumentTypeError,
@@ -61,23 +61,8 @@ def add(commands: Any) -> None:
         epilog=f"a plan:\n{indent(EXAMPLE, '  ')}\n{CODES}",
         formatter_class=raw,
     )
-    run.add_argument("plan", metavar="PLAN", help="TOML file with [budget], [table], [schema.COLUMN] and [[queries]]")
-    run.add_argument("--data", metavar="FILE", help=data_files.HELP)
-    run.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
-    run.add_argument("--out", metavar="DIR", help="directory of the answers")
-    run.add_argument("--version", help="public name of this content, instead of the plan's")
-    run.add_argument("--period", **PERIOD)
-    run.add_argument("--reason", help=second_budgets.HELP)
-    run.add_argument("--format", choices=FORMATS, default="csv", help="tables beside the JSON files (default: csv)")
-    run.add_argument("--dry-run", action="store_true", help="only show costs and errors: reads no row, charges nothing")
-    run.add_argument(
-        "--rows", type=int, help="about how many rows count in each group, for the errors that --dry-run shows"
-    )
-    run.add_argument(
-        "--progress",
-        action=argparse.BooleanOptionalAction,
-        help="a line on stderr for each question (default: on a terminal)",
-    )
+    known = {"--data": {"help": data_files.HELP}, "--format": {"choices": FORMATS}}
+    words.add_options(run, "run", known | {"--progress": {"action": argparse.BooleanOptionalAction}})
     data_files.add_csv_form(run)
 
 
@@ -95,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     terms = replace(plan.terms.for_table(empty, options.ledger), reason=options.reason)
     twice = second_budgets.check(terms.name, options, in_plan=True)
     check_period(terms, options.period, '[budget] period = "D", time = "visited_at"')
-    questions = {planned.name: repr(planned.query) for planned in plan.queries}
+    questions = {name: repr(query) for name, query in plan.queries.items()}
     with data_files.dtypes_told(options.data, "[schema.{}] and below it", empty, questions):
         seen = rehearse(terms, empty, plan.schema, where, plan.priced, options.rows, options.period, goes_on=True)
     if person := terms.person_column(empty, options.ledger):

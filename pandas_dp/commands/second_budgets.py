@@ -13,7 +13,6 @@ from pandas_dp.facts.public_only import DOTS
 from pandas_dp.session import second_budgets
 from pandas_dp.session.registry import listed
 
-HELP = "why a new ledger or budget is made beside one of a similar name; it stands in the ledger"
 TWICE = "the ledger {file} beside this one has a budget {name!r}, too; for people who are in both, the two add up"
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from importlib.resources import files
+from typing import Any
 
 # a price, the terms of a budget, a larger total, and an argument as it ends a message
 PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
@@ -14,6 +17,16 @@ PERIOD = re.compile(r"df\.dp\.period\(([^()]*)\)")
 GIVEN = re.compile(r"(?<![-\w])(?<!--spent-since )(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")
 QUOTES = "'\""
 Written = Callable[[str, str], str]
+OPTIONS = tomllib.loads(files("pandas_dp.commands").joinpath("options.toml").read_text("utf-8"))
+
+
+def add_options(command: Any, table: str, more: Mapping[str, Any] | None = None) -> None:
+    """Add the options of a table of ``options.toml``, some with more that code knows, to a command."""
+    for name, said in OPTIONS.get(table, {}).items():
+        known = OPTIONS["shared"].get(name, {}) | said | (more or {}).get(name, {})
+        if known.get("type") == "int":
+            known["type"] = int
+        command.add_argument(name, **known)
 
 
 def arguments(typed: str) -> list[tuple[str, str]]:

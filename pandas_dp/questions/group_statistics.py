@@ -11,7 +11,7 @@ from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import DistinctCounts
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
-from pandas_dp.aggregates.own_bounds import InOwnBounds, largest
+from pandas_dp.aggregates.private_bounds import InOwnBounds, largest
 from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.partition import Keys

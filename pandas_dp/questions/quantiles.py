@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.aggregates.base import Caution
-from pandas_dp.aggregates.base import unit_of as unit_of_answers
+from pandas_dp.aggregates.base import Caution, Unit
 from pandas_dp.aggregates.ladder import ExtremeWithBar, QuantileWithBar, held
 from pandas_dp.aggregates.quantiles import Extreme, QuantileOf
 from pandas_dp.aggregates.smooth import BEST_NOISE, SmoothQuantileOf
@@ -87,7 +86,7 @@ def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme, step: Any) 
     lattice = question.lattice
     if hasattr(question, "unit") or held(unit_of_column(frame, question), lattice):
         return ()
-    apart = unit_of_answers(question.kind).text(lattice.step)
+    apart = Unit.of(question.kind).text(lattice.step)
     steps = "growing from" if isinstance(lattice, Grid) else "of"
     whole = "; for whole numbers type step=1" if question.kind.name == "number" and lattice.step < 1 else ""
     note = f"ranks are those of values rounded to the possible answers, in steps {steps} {apart}{whole}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,13 +13,12 @@ from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Caution, Guarantee
 from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.numbers import as_float, checked_level
 from pandas_dp.release.along import population_of
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
-from pandas_dp.release.other_names import ErrorBarNames
 from pandas_dp.release.plots import Column, Curve, draw, plotting
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import jsonable
@@ -35,6 +34,12 @@ OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: popul
 NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 INTERVAL, JSON = ".interval(0.95, of='population')", "pathlib.Path('answer.json').write_text(answer.to_json())"
+# under which other packages keep an error bar and the noise
+ENDS = (
+    *("lower", "upper", "error", "error_bar", "ci", "conf_int", "confidence_interval", "margin", "moe"),
+    *("std_error", "stderr", "std_err", "se", "sem"),
+)
+NOISE = ("variance", "var", "std", "sd", "scale", "sigma", "noise", "noise_scale", "noise_std")
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
 
 
@@ -43,7 +48,7 @@ def dependent(owner: str) -> str:
     return f"several rows of one {owner!r} are not independent, so no statement about the population is possible"
 
 
-class Release(ErrorBarNames):
+class Release(Spelled):
     """What every release has beside its value.
 
     Intervals are for the noiseless statistic unless that of the population is asked for; those of a vector hold for each
@@ -64,6 +69,14 @@ class Release(ErrorBarNames):
     _released: Any
     _provenance: Provenance
     _each = ""  # of a vector "each ", before what is known of its entries
+
+    if not TYPE_CHECKING:  # see `Spelled`
+
+        def _spelt(self, name):
+            """Say where an error bar is, or which name is close."""
+            if name in NOISE:
+                return ": .mechanism tells the noise, and .interval() is an error bar"
+            return ": an error bar is .interval(), and .table() shows it" if name in ENDS else super()._spelt(name)
 
     def _keep(self, value: Any, provenance: Provenance) -> None:
         # past pandas' own attribute handling, which would take a name for a column

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates import consistent
-from pandas_dp.aggregates.consistent import Fit, Noisy
+from pandas_dp.aggregates.consistent import Fit, Floats, Noisy
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.cross_tables import CrossTable
 from pandas_dp.aggregates.uncertainty import Additive, Ends, NoError
@@ -29,7 +29,6 @@ TABLES = "count(), histogram(...), value_counts(keys=[...]), groupby(..., keys=.
 OTHER, NULL = ("other",), ("null",)  # parts of a column beside its keys or bins
 MOST_CELLS = 1500  # of tables whose parts differ, which are solved as a whole
 MOST_COLUMNS = 8  # of one table: all sets of them are gone through
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

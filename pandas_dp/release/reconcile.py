@@ -14,6 +14,7 @@ import pandas as pd
 
 from pandas_dp.aggregates import consistent
 from pandas_dp.aggregates.base import Answer, Caution
+from pandas_dp.aggregates.consistent import Floats
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.cross_tables import CellErrors, CrossTable
 from pandas_dp.aggregates.uncertainty import LEVEL, EachOf
@@ -24,17 +25,8 @@ from pandas_dp.facts.call import argument_text, columns_text
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import checked_level, flag
 from pandas_dp.release.base import NO_MORE, Release
-from pandas_dp.release.count_tables import (
-    LINE,
-    Floats,
-    Group,
-    Settled,
-    Table,
-    ends_of,
-    group_of,
-    promised_of,
-    table_of,
-)
+from pandas_dp.release.count_tables import LINE, Group, Settled, Table, ends_of, group_of, promised_of, table_of
+from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.values import make_release
 
 ASK = "Ask both of one frame: df.dp(epsilon=0.5).count(), df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm'])"
@@ -348,23 +340,25 @@ def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
         value, extras = value.iloc[order], (old.iloc[order],)
     else:
         value, error = values.item(), errors[0]
-    made_of = [each.release for each in group.tables]
-    kinds, shown = mechanisms_of(made_of), entries_of(made_of)
-    origin = replace(
-        raw._provenance,
-        mechanism=f"{kinds}, reconciled",
-        spent=f"{NO_MORE} than entries {shown} cost together",
-        stored=False,
-        error=error,
-        extras=extras,
-        notes=(*raw.notes, FREE.format(shown), *notes),
-    )
-    return make_release(Answer(value, origin.mechanism, error), origin)
+    others = [each.release for each in group.tables]
+    told = (*raw.notes, FREE.format(entries_of(others)), *notes)
+    return made_of(others, "reconciled", raw._provenance, value, error, told, extras=extras)
 
 
-def mechanisms_of(answers: Sequence[Release]) -> str:
-    """How the noise of some answers was drawn."""
-    return " and ".join(dict.fromkeys(each.mechanism for each in answers))
+def made_of(
+    others: Sequence[Release],
+    how: str,
+    like: Provenance,
+    value: Any,
+    error: Any,
+    notes: tuple[str, ...],
+    **changes: Any,
+) -> Release:
+    """An answer that is made of others and costs nothing more, known like one of them but for these changes."""
+    mechanism = f"{' and '.join(dict.fromkeys(each.mechanism for each in others))}, {how}"
+    spent = f"{NO_MORE} than entries {entries_of(others)} cost together"
+    known = replace(like, mechanism=mechanism, spent=spent, stored=False, error=error, notes=notes, **changes)
+    return make_release(Answer(value, mechanism, error), known)
 
 
 def entries_of(answers: Sequence[Release]) -> str:

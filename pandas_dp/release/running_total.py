@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, Caution
+from pandas_dp.aggregates.base import Caution
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Sum
 from pandas_dp.aggregates.uncertainty import Additive, EachOf
@@ -21,9 +21,9 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.labels import CrossLabels
 from pandas_dp.facts.periods import Periods
-from pandas_dp.release.base import NO_MORE, Release
-from pandas_dp.release.reconcile import answers_of, entries_of, mechanisms_of
-from pandas_dp.release.values import Vector, make_release
+from pandas_dp.release.base import Release
+from pandas_dp.release.reconcile import answers_of, entries_of, made_of
+from pandas_dp.release.values import Vector
 from pandas_dp.steps.periods import InPeriods
 
 LINE = "pandas_dp.running_total([monday, tuesday, wednesday])"
@@ -174,20 +174,11 @@ def _summed(answers: Sequence[Release], periods: Periods, gaps: tuple[Caution, .
     rows = list(accumulate(map(_cells, answers), lambda total, more: list(map(add, total, more))))
     spans = [answer._provenance.periods or (0, 0) for answer in answers]
     index = pd.Index([periods.name(end) for _, end in spans], name=periods.word)
-    last, labels, shown = answers[-1], _labels(answers[-1].query.aggregate), entries_of(answers)
+    last, labels = answers[-1], _labels(answers[-1].query.aggregate)
     value: Any = pd.DataFrame(rows, index=index, columns=["running_total"] if labels is None else labels.index())
     value = value["running_total"] if labels is None else value
     steps = (*_others(last), InPeriods(periods, spans[0][0], spans[-1][1]))
+    query = replace(last.query, steps=steps, call=f"{last.query.call}, running total of {len(answers)} answers")
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
-    origin = replace(
-        last._provenance,
-        query=replace(last.query, steps=steps, call=f"{last.query.call}, running total of {len(answers)} answers"),
-        mechanism=f"{mechanisms_of(answers)}, added up",
-        spent=f"{NO_MORE} than entries {shown} cost together",
-        stored=False,
-        error=EachOf(tuple(errors)),
-        notes=(*notes, FREE.format(shown), *gaps),
-        content=None,
-        entry=None,
-    )
-    return make_release(Answer(value, origin.mechanism, origin.error), origin)
+    told, changes = (*notes, FREE.format(entries_of(answers)), *gaps), {"query": query, "content": None, "entry": None}
+    return made_of(answers, "added up", last._provenance, value, EachOf(tuple(errors)), told, **changes)

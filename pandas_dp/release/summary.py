@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Caution
-from pandas_dp.aggregates.uncertainty import LEVEL
+from pandas_dp.aggregates.uncertainty import LEVEL, Interval, RankBound, ScoreGap
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.release.plots import _as_numbers
 from pandas_dp.release.text import named, plain
 
 if TYPE_CHECKING:
     from pandas_dp.release.values import Release
-import datetime as dt
-from collections.abc import Mapping
-
-import numpy as np
-
-from pandas_dp.aggregates.uncertainty import Interval, RankBound, ScoreGap
 
 MOST_ROWS = 40  # of one answer
 MOST_PLOTS = 4  # of one answer

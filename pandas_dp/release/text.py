@@ -21,12 +21,7 @@ DIGITS = 2  # significant digits of an error bar
 PLAIN_RANGE = (1e-9, 1e15)  # beyond it numbers are written with an exponent
 WHOLE: tuple[Any, ...] = (np.round, np.floor, np.ceil)  # of a count and the ends of its interval
 MOST_COLUMNS, DEFAULT_COLUMNS = 60, (0, 20)  # the latter of pandas, in a terminal and elsewhere
-CLOCKS = (
-    ("minutes", pd.Timedelta(minutes=10)),
-    ("seconds", pd.Timedelta(seconds=10)),
-    ("milliseconds", pd.Timedelta(milliseconds=10)),
-    ("microseconds", pd.Timedelta(microseconds=10)),
-)
+CLOCKS: tuple[Any, ...] = ("minutes", "seconds", "milliseconds", "microseconds")  # to which moments are told
 
 
 def protected(unit: PrivacyUnit) -> str:
@@ -293,5 +288,5 @@ def _moment(stamp: pd.Timestamp, half: pd.Timedelta) -> str:
     """Write a date, with as much of the clock as the error bar leaves."""
     if half >= pd.Timedelta(days=10):
         return str(stamp.date())
-    clock = next((name for name, least in CLOCKS if half >= least), "nanoseconds")
+    clock = next((name for name in CLOCKS if half >= pd.Timedelta(10, unit=name)), "nanoseconds")
     return stamp.isoformat(sep=" ", timespec=clock)  # type: ignore[arg-type]  # one of pandas' literals

@@ -713,16 +713,12 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         >>> ages.table().columns.tolist(), len(ages.table())
         (['value', 'lower', 'upper'], 3)
         """
-        table = self._released.to_frame("value")
-        known = self.interval(level)
+        known, parts = self.interval(level), [self._released.to_frame("value")]
         if isinstance(known, pd.DataFrame):
-            for end in known.columns:
-                table[end] = known[end].array
+            parts.append(known)
         if (sampled := self._beside()) is not None:
-            ends = self._ends(sampled, level)
-            for name, end in zip(BESIDE, ends.columns, strict=True):
-                table[name] = ends[end].array
-        return self._with_extras(table)
+            parts.append(self._ends(sampled, level).set_axis([*BESIDE], axis=1))
+        return self._with_extras(pd.concat(parts, axis=1))
 
     def _changed(self) -> bool:
         return super()._changed() or bool(self.name != self._released.name)

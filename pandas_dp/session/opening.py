@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pandas_dp.books.odometer import zcdp_epsilon
+from pandas_dp.books.amounts import zcdp_epsilon
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import ZCDPFilter

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts import numbers
@@ -200,11 +199,11 @@ class Revenue:
         'density'
         """
         curve, tilt = axes_for(axes, 2, 5)
-        shades = {"color": "tab:blue"}, {"color": "tab:orange"}
-        for ax, values, shade in zip((curve, tilt), (self._revenues, self._density), shades, strict=True):
-            for piece in self.pieces:
-                prices = np.linspace(float(piece.low), float(piece.high), POINTS)
-                ax.plot(prices, values(piece, prices), **shade)
+        for piece in self.pieces:
+            prices = np.linspace(float(piece.low), float(piece.high), POINTS)
+            curve.plot(prices, prices * piece.sold, color="tab:blue")
+            density = np.exp(float(self.rate) * piece.sold * prices - self._log_total)
+            tilt.plot(prices, density, color="tab:orange")
         curve.axhline(float(self.optimum), color="tab:green", linestyle="--", label=f"OPT = {float(self.optimum):g}")
         curve.axhline(self.expected, color="tab:orange", linestyle="--", label=f"expected {self.expected:.4g}")
         curve.legend(fontsize="small")
@@ -245,12 +244,6 @@ class Revenue:
             return float(piece.high) - width / 2 + slope * width**2 / 12
         behind = math.exp(-slope * width)
         return float(piece.high) - 1 / slope + width * behind / -math.expm1(-slope * width)
-
-    def _revenues(self, piece: Piece, prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        return prices * piece.sold
-
-    def _density(self, piece: Piece, prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(float(self.rate) * piece.sold * prices - self._log_total)
 
 
 @example(LINE)

@@ -241,8 +241,8 @@ def sensitivities(values: Any, bounds: Any, q: Any = 0.5, *, beta: Any, relation
     # shape (n,)
     x = tuple(sorted(min(max(v, lower), upper) for v in public_numbers(values, "values", "sensitivities", LINE)))
     ends = (lower, *x, upper)  # by rank, shape (n + 2,)
-    moved = {NeighboringRelation.REPLACE_ONE: _replaced, NeighboringRelation.ADD_REMOVE: _added_or_removed}[chosen]
-    widest = {NeighboringRelation.REPLACE_ONE: _widest_windows, NeighboringRelation.ADD_REMOVE: _balls}[chosen]
+    replaced = chosen is NeighboringRelation.REPLACE_ONE
+    moved, widest = (_replaced, _widest_windows) if replaced else (_added_or_removed, _balls)
     value = ends[_rank(level, len(x))]
     local = max(abs(value - ends[rank]) for rank in moved(level, len(x)))
     return Sensitivities(x, (lower, upper), level, smoothness, chosen, value, local, tuple(widest(ends, level)))

@@ -34,14 +34,10 @@ def _polynomial(z: Floats, gamma: float) -> Floats:
     return -np.logaddexp(0, far) - math.log(2 * math.pi / (gamma * math.sin(math.pi / gamma)))
 
 
-def _student(z: Floats, gamma: float) -> Floats:
-    return -2 * np.log1p(z * z / 3) + math.log(2 / (math.sqrt(3) * math.pi))
-
-
 LOG_DENSITIES: dict[str, Callable[[Floats, float], Floats]] = {
     "cauchy": _polynomial,
     "polynomial": _polynomial,
-    "student_t": _student,
+    "student_t": lambda z, gamma: -2 * np.log1p(z * z / 3) + math.log(2 / (math.sqrt(3) * math.pi)),
     "polynomial_laplace": lambda z, gamma: -gamma * np.log1p(np.abs(z)) + math.log((gamma - 1) / 2),
     "laplace": lambda z, gamma: -np.abs(z) - math.log(2),
     "gaussian": lambda z, gamma: -z * z / 2 - math.log(2 * math.pi) / 2,

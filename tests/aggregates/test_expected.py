@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp.aggregates.base import IN_ROWS, PLAIN, Aggregate, Unit, scale_of
+from pandas_dp.aggregates.base import IN_ROWS, PLAIN, Aggregate, Unit
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 
@@ -52,7 +52,7 @@ def test_no_data_move_a_variance_by_more_than_four_noises_over_the_rows():
     ],
 )
 def test_noise_is_told_by_what_people_know_of_it(noise, told):
-    assert scale_of(noise, Fraction(1, 2), IN_ROWS) == told
+    assert IN_ROWS.scale(noise, Fraction(1, 2)) == told
 
 
 def test_no_recipe_can_do_without():

@@ -189,7 +189,7 @@ def test_gaussian_losses_differ_by_lattice():
         terms = Terms(unit, price)
         look = question._look(terms)
         first = look.mechanism.loss(look.statistic.sensitivity(unit))
-        declared = first + question.question.loss(private_bounds._rest(terms))
+        declared = first + question.question.loss(terms.share(1 - private_bounds.SHARE))
         short += sum(
             not gate.covers(rule.charge(declared), rule.charge(drive(question, terms, passed)[0])) for passed in PASSED
         )

@@ -32,7 +32,7 @@ def test_what_a_plan_says():
     plan = PipelinePlan.of(tomllib.loads(PLAN))
     assert (plan.terms.name, plan.table, plan.version) == ("visits", "visits", "2026-11-28")
     assert plan.schema["cost"].bounds == (0, 100)
-    assert [planned.query for planned in plan.queries] == [
+    assert [*plan.queries.values()] == [
         pandas_dp.query(epsilon=0.5).count(),
         pandas_dp.query(epsilon=0.25).query("cost > 10").groupby("ward")["cost"].mean(),
         pandas_dp.query(epsilon=0.25)["cost"].median(),
@@ -49,7 +49,7 @@ def test_calls_are_what_a_query_writes():
     ):
         entry = {"name": "x"} | json.loads(json.dumps(query.to_dict()))
         said = tomllib.loads(PLAN) | {"queries": [entry]}
-        assert PipelinePlan.of(said).queries[0].query == query
+        assert PipelinePlan.of(said).queries["x"] == query
 
 
 def test_a_question_asked_twice_is_paid_once():

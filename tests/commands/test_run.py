@@ -451,7 +451,7 @@ def test_exit_codes_of_the_program_itself(job):
 def test_the_plan_that_help_shows_is_one(tmp_path):
     plan = tmp_path / "plan.toml"
     plan.write_text(EXAMPLE, encoding="utf-8")
-    assert [query.name for query in PipelinePlan.read(plan).queries] == ["cost_by_ward"]
+    assert [*PipelinePlan.read(plan).queries] == ["cost_by_ward"]
 
 
 TOLD = """

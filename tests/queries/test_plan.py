@@ -267,8 +267,8 @@ def test_a_plan_is_written_down_as_a_plan_file_has_it():
     plan = pandas_dp.plan(queries, frame=df, delta=1e-5)
     budget = f'[budget]\nname = "v"\nepsilon = {float(plan.epsilon)}\ndelta = 1e-5\naccountant = "hybrid"\n'
     read = PipelinePlan.of(tomllib.loads(f"{budget}\n{plan.to_toml()}"))
-    assert [planned.query for planned in read.queries] == list(plan)
-    assert [planned.name for planned in read.queries][-1] == "query_5"
+    assert [*read.queries.values()] == list(plan)
+    assert [*read.queries][-1] == "query_5"
     fresh_one = pandas_dp.plan([want(20, fresh=True).count()], frame=df)
     with pytest.raises(ArgumentTypeError, match="in code"):
         fresh_one.to_toml()

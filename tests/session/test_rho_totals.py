@@ -15,8 +15,8 @@ from support.frames import fresh, people, protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
-from pandas_dp.books.amounts import ROUNDING
-from pandas_dp.books.odometer import goes_on, zcdp_epsilon
+from pandas_dp.books.amounts import ROUNDING, zcdp_epsilon
+from pandas_dp.books.odometer import goes_on
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.facts.numbers import of_total

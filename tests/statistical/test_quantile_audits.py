@@ -15,8 +15,7 @@ import pytest
 from support.auditor import audit
 from support.neighbours import ADD_REMOVE, HIGH, LOW, REPLACE_ONE, Pair, added, drawer, replaced, several
 
-from pandas_dp.aggregates import private_bounds
-from pandas_dp.aggregates.base import noised
+from pandas_dp.aggregates.private_bounds import PrivateBounds
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
@@ -74,11 +73,13 @@ class Peek(DiscreteLaplace):
 def bounds_for_free(patch: pytest.MonkeyPatch) -> None:
     """Bounds from the data themselves."""
 
-    def look(statistic, price, unit):
-        measurement = noised(statistic, price, unit)
-        return Measurement(statistic, Peek(measurement.mechanism.scale))
+    original = PrivateBounds._look
 
-    patch.setattr(private_bounds, "noised", look)
+    def look(self, terms):
+        measurement = original(self, terms)
+        return Measurement(measurement.statistic, Peek(measurement.mechanism.scale))
+
+    patch.setattr(PrivateBounds, "_look", look)
 
 
 ONE_FAR = added("one far", several(FAR, 1), [])
