@@ -86,7 +86,7 @@ class AboveThreshold(StreamRecipe):
         scale = (
             f"scale {IN_ROWS.text(test.question_scale)} a question, {IN_ROWS.text(test.threshold_scale)} the threshold"
         )
-        error = f"with {ASKED} questions no answer is wrong for counts {margin:,} rows or more off the threshold {AT}"
+        error = f"with {ASKED} questions no answer is wrong for counts at least {margin:,} rows from the threshold {AT}"
         return ExpectedError(test.name, scale, error, margin)
 
     def margin(self, terms: Terms, questions: int, level: float) -> int:

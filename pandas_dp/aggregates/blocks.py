@@ -299,7 +299,7 @@ def _winsorized(
     told = ", ".join(f"{end:.6g}" if isinstance(end, float) else str(end) for end in ends)
     of = f"of the mean of {blocks:,} {results_of(values)} clipped to about [{told}]"
     if noise is None:
-        point_alone = Caution("both private quartiles are equal, and are the answer")
+        point_alone = Caution("both private quartiles are equal; their value is the answer")
         return Combined([point], name, None, (*few, point_alone), of)
     error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
     notes = (*few, *noise_note(error, remedy), "half of the price chose the range that results were clipped to")

@@ -190,7 +190,7 @@ class Plan(Spelled, Sequence[Query]):
         widths = [max(len(row[place]) for row in self._rows) for place in (1, 2)]
         lines = [f"  {price:<{widths[0]}}  {error:<{widths[1]}}  {call}" for call, price, error, _ in self._rows]
         known = [f"{name} {show(epsilon)}" for name, epsilon in self.accounts.items() if epsilon is not None]
-        beside = [f"  least epsilon by accountant: {', '.join(known)}"] * (len(known) > 1)
+        beside = [f"  lowest epsilon by accountant: {', '.join(known)}"] * (len(known) > 1)
         number = f"{len(self):,} quer{'y' if len(self) == 1 else 'ies'}"
         return "\n".join([f"{number} for {self.total}, accountant {self.accountant!r}", *lines, *beside])
 

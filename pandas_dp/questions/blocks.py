@@ -433,7 +433,7 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError("function must be callable: release(lambda d: len(d), sensitivity=largest_change)")
         exact = positive(sensitivity, "sensitivity", EXAMPLES["sensitivity"])
         if isinstance(norm, bool) or norm not in (1, 2):
-            raise ArgumentValueError("norm is 1, of the sum of how far each number moves, or 2: norm=1")
+            raise ArgumentValueError("norm must be 1 (L1: the sum of the changes) or 2 (L2: the root of the sum of their squares): norm=1")
         of = () if names is None else _names(names)
         wrong = no_vector(of) if of else one_number
         tried = rehearse(function, self._empty().dtypes, wrong, without=WHOLE_ZERO)

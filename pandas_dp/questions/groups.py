@@ -227,7 +227,7 @@ class PricedGroups(GroupStatistics):
         if not callable(function):
             raise ArgumentTypeError("function must be callable")
         if isinstance(bounds, Mapping):
-            raise Line(line, LACKING).refuse("of groups the function returns one number; ask for each by itself")
+            raise Line(line, LACKING).refuse("by group, the function returns one number; ask one call for each number")
         if isinstance(aggregator, str) and aggregator in ("vote", "winsorized"):
             raise Line(line, (("aggregator", ""),)).refuse(
                 f"aggregator={aggregator!r} takes no groups", ArgumentValueError

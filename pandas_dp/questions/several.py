@@ -266,7 +266,7 @@ def composed(
     if unasked:
         needs = (("bounds", f"{{{', '.join(f'{name!r}: None' for name in unasked if isinstance(name, str))}}}"),)
         first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
-        raise Line(AGG, needs).refuse(f"bounds must be of columns that are asked about{first}", ArgumentValueError)
+        raise Line(AGG, needs).refuse(f"bounds must name only columns that are asked about{first}", ArgumentValueError)
     weights, within, error_bar = split
     numbers.flag(error_bar, "error_bar")
     if weights is not None and within is not None:

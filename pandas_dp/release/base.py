@@ -32,7 +32,7 @@ ROWS_FROM = {  # by lineage
 }
 BESIDE = ("population_lower", "population_upper")  # columns of the ends for the population
 OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: population)"), (" of the noise", "")
-NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
+NO_MORE = "no cost beyond"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 INTERVAL, JSON = ".interval(0.95, of='population')", "pathlib.Path('answer.json').write_text(answer.to_json())"
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"

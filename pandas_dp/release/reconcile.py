@@ -38,7 +38,7 @@ from pandas_dp.release.count_tables import (
 from pandas_dp.release.values import make_release
 
 ASK = "Ask both of one frame: df.dp(epsilon=0.5).count(), df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm'])"
-FREE = "reconciled from entries {} of the ledger: its privacy is theirs together"
+FREE = "reconciled from entries {} of the ledger: its privacy is that of these entries together"
 MOST_SHOWN = 12  # entries that are named
 UNFINISHED = (
     "no tables without negative cells were found that agree exactly: they differ in the last digits that are shown"
@@ -353,7 +353,7 @@ def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
     origin = replace(
         raw._provenance,
         mechanism=f"{kinds}, reconciled",
-        spent=f"{NO_MORE} than entries {shown} cost together",
+        spent=f"{NO_MORE} entries {shown}",
         stored=False,
         error=error,
         extras=extras,

@@ -183,7 +183,7 @@ def _summed(answers: Sequence[Release], periods: Periods, gaps: tuple[Caution, .
         last._provenance,
         query=replace(last.query, steps=steps, call=f"{last.query.call}, running total of {len(answers)} answers"),
         mechanism=f"{mechanisms_of(answers)}, added up",
-        spent=f"{NO_MORE} than entries {shown} cost together",
+        spent=f"{NO_MORE} entries {shown}",
         stored=False,
         error=EachOf(tuple(errors)),
         notes=(*notes, FREE.format(shown), *gaps),

@@ -120,7 +120,7 @@ def test_a_winsorized_mean_of_equal_results_is_that_result():
     )
     assert release == pytest.approx(7, abs=1e-6)
     assert release.interval() is None
-    assert "both private quartiles are equal, and are the answer" in release.notes
+    assert "both private quartiles are equal; their value is the answer" in release.notes
 
 
 def test_smiths_widening_is_that_of_the_paper():

@@ -15,7 +15,7 @@ EXACT = 10**5  # noise is 0 but for a probability below e**-1000
 REST = "rows without 'pid' do not; intervals do not cover dropped rows"
 LEFT_OUT = f"at most 2 rows of each 'pid' count; {REST}"
 BLOCK = f"all rows of each 'pid' count, in one block; {REST}"
-CUT = f"in a sum each 'pid' counts for at most 2 rows at a bound; {REST}"
+CUT = f"in a sum the total of each 'pid' is clipped to that of 2 rows at a bound; {REST}"
 
 
 @pytest.fixture(scope="module")
