@@ -84,7 +84,7 @@ class AboveThreshold(StreamRecipe):
         """The margin of an example of so many questions."""
         test, margin = self.test(terms), self.margin(terms, ASKED, LEVEL)
         scale = (
-            f"scale {IN_ROWS.text(test.question_scale)} a question, {IN_ROWS.text(test.threshold_scale)} the threshold"
+            f"scale {IN_ROWS.text(test.question_scale)} for a question, {IN_ROWS.text(test.threshold_scale)} for the threshold"
         )
         error = f"with {ASKED} questions no answer is wrong for counts at least {margin:,} rows from the threshold {AT}"
         return ExpectedError(test.name, scale, error, margin)
