@@ -315,7 +315,9 @@ def noise_note(error: Additive, remedy: str) -> tuple[str, ...]:
     if half >= upper - lower:
         return (Caution(f"useless: the noise alone is wider than the bounds ({percent(LEVEL)}); {remedy}"),)
     return (
-        Caution(f"the noise alone is ± {float(100 * half / (upper - lower)):.0f} % of the bounds ({percent(LEVEL)}); {remedy}"),
+        Caution(
+            f"the noise alone is ± {float(100 * half / (upper - lower)):.0f} % of the bounds ({percent(LEVEL)}); {remedy}"
+        ),
     )
 
 

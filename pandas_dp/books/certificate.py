@@ -229,8 +229,8 @@ def _values_note(asked: list[LedgerEntry], answers: list[Shown]) -> str:
     why = "Values are shown as they were released."
     if len(answers) < len(asked):
         why += (
-            " There are none for streams, for parts of the budget, which have their own questions, and for questions that failed. "
-            "A budget in memory keeps only the latest thousand."
+            " There are none for streams, for parts of the budget, which have their own questions, and for questions that "
+            "failed. A budget in memory keeps only the latest thousand."
         )
     return f'<p class="muted">{len(asked):,} in all. {visible(why)}</p>'
 

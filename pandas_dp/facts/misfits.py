@@ -37,7 +37,7 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "ascending": "the answer is sorted afterwards, for free: .sort_values()",
     "freq": "months are public bins of groupby()",
     "unit max_rows neighbors": "it is set once for the budget, df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)",
-    "weights": "each row counts once; for a weighted mean ask two sums: of the products, made by df.dp.assign(), and of the weights",
+    "weights": "each row counts once; for a weighted mean ask two sums: of products, by df.dp.assign(), and of weights",
     "alpha": "an error bar comes with the answer, for free: .interval(0.95)",
     "nonnegative": "a count may come out below 0; of several, pandas_dp.reconcile([...], nonnegative=True) is free",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",

@@ -129,7 +129,7 @@ _OTHERS = {  # names of other packages and of lectures
     "entropy": "compute it, for free, of the counts `.value_counts('ward', keys=['A', 'B'])`",
     "gini": "compute it, for free, of a histogram with bins that you know: `.histogram({column}bins=edges)`",
     "synthetic synthesize synthetic_data make_synthetic": (
-        f"there are no synthetic rows; draw your own, for free, from counts such as `.groupby(['ward', 'sex'], keys={_TWO}).size()`"
+        f"no synthetic rows are made; draw some, for free, from counts such as `.groupby(['ward', 'sex'], keys={_TWO}).size()`"
     ),
     "unprotect reset": "what was spent stays spent; df.dp.session.close() ends the session",
 }
