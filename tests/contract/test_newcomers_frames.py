@@ -56,8 +56,11 @@ def test_rows_beyond_the_bound_and_rows_of_nobody_do_not_count(owned):
 
 def test_help_says_it():
     text = " ".join(inspect.getdoc(Accessor.protect).split())
-    assert "rows without one are in no answer" in text
-    assert "A unit's other rows are in no answer, so counts are too small; a sum counts the total" in text
+    assert "Rows with a missing value in it are in no answer" in text
+    assert (
+        "Further rows of a unit are in no answer, so counts are too small. In a sum, the total of all rows of a unit"
+        in text
+    )
 
 
 # -- columns added since -------------------------------------------------------------------------------------------
