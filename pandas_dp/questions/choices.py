@@ -144,17 +144,16 @@ class ChoiceQuestions(PreparedFrame):
             Public prices to choose from, positive; floats stand for their decimals. ``pandas_dp.geometric_prices`` makes a
             list.
         bounds : (0, highest), optional
-            Instead of prices: all multiples of highest / 2**16 up to the highest price, a fine grid for any price. From the
-            schema where both are left out.
+            In place of prices: the candidates are all multiples of highest / 2**16 up to the highest price. From the schema if
+            both are left out.
         supply : int, optional
             How many can be sold; no limit by default.
 
         Returns
         -------
         Release
-            The price, a float. ``interval`` says how far its revenue may be below the largest, in the unit of the bids,
-            ``notes`` how far it is on average. The revenue itself is not free and not shown: ask
-            ``query("bid >= 20").count()`` for it.
+            The price, a float. ``interval`` says how far its revenue may be below the largest, in the unit of the bids, and
+            ``notes`` how far it is on average. The revenue itself is not shown: ask ``query("bid >= 20").count()`` for it.
 
         Raises
         ------
@@ -162,15 +161,14 @@ class ChoiceQuestions(PreparedFrame):
 
         Notes
         -----
-        Permute-and-flip (exponential mechanism where the session has delta > 0) on exact revenues, with rate epsilon /
-        (k P): one unit moves the revenues at two prices apart by at most k P under add_remove and replace_one alike, k
-        = ``max_rows`` (at most the supply), P the highest price. With probability 1 - a the revenue is within (k P /
-        epsilon) (ln(prices) + ln(1/a)) of the best on the list, on average within (k P / epsilon) ln(prices). With
-        ``bounds=`` the average is also at least OPT - (3 k P / epsilon) ln(e + (epsilon / k)^2 OPT m / P), OPT the
-        largest revenue on the grid and m the items sold there (McSherry, Talwar 2007, Theorem 9, for k = P = 1); any
-        price of (0, P] at which M items are sold earns at most M P / 2**16 more than the grid price below it. Noise
-        added to the best price itself would be useless: one step above what a bidder pays, all revenue is lost.
-        Source: McSherry, Talwar 2007; McKenna, Sheldon 2020.
+        Permute-and-flip (exponential mechanism if the session has delta > 0) on exact revenues, with rate epsilon / (k P).
+        Here k is ``max_rows`` (at most the supply) and P the highest price: one unit changes the difference of two revenues by
+        at most k P, under add_remove and replace_one alike. With probability 1 - a the revenue is within (k P / epsilon)
+        (ln(prices) + ln(1/a)) of the best on the list, on average within (k P / epsilon) ln(prices). With ``bounds=`` the
+        average is also at least OPT - (3 k P / epsilon) ln(e + (epsilon / k)^2 OPT m / P), OPT the largest revenue on the grid
+        and m the items sold there (McSherry, Talwar 2007, Theorem 9, for k = P = 1); any price of (0, P] at which M items are
+        sold earns at most M P / 2**16 more than the grid price below it. Noise added to the best price itself would be
+        useless: one step above what a bidder pays, all revenue is lost. Source: McSherry, Talwar 2007; McKenna, Sheldon 2020.
 
         Examples
         --------
