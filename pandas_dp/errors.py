@@ -169,8 +169,8 @@ class UnverifiedFrameError(PandasDPError):
     TEXT = "this DataFrame is not the one that was protected, and no df.dp step made it"
     UNRELATED = "df.dp.protect(epsilon=3, name='other')"
     STEPS = (
-        "or choose rows by a step: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; .dp of it answers with noise, "
-        f"pandas itself exactly, as .count() does; unrelated data: {UNRELATED}. Later changes to a protected frame do not "
+        "or choose rows by a step: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; ask the result by its .dp, "
+        f"because its own .count() is exact; unrelated data: {UNRELATED}. Later changes to a protected frame do not "
         "affect its answers"
     )
 

@@ -47,15 +47,15 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     Parameters
     ----------
     value : object
-        One of the keys; anything else gives a random key, since an error would tell. A list, array, Series or dict is
-        refused: each person's answer is a call of its own.
+        One of the keys. Anything else gives a random key, because an error would reveal it. A list, array, Series or dict is
+        refused: call it once for each person.
     keys : list
         At least two public answers.
     epsilon : number
         Price of the answer.
     alpha : number, optional
-        Instead of epsilon: the probability, in [0, 1), of keeping the answer rather than taking a random key. What it
-        costs is `epsilon_of` it.
+        In place of epsilon: the probability, in [0, 1), of keeping the answer rather than taking a random key. `epsilon_of`
+        gives its price.
 
     Returns
     -------
@@ -68,9 +68,9 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
 
     Notes
     -----
-    With k keys the answer is kept with probability a = alpha, or (e^epsilon - 1) / (e^epsilon + k - 1) rounded down, and
-    is a uniform key otherwise, maybe the same. For all pairs of values, lists aside, the probabilities of any result have a
-    ratio of at most 1 + k a / (1 - a) <= e^epsilon. Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
+    With k keys, the answer is kept with probability a = alpha, or (e^epsilon - 1) / (e^epsilon + k - 1) rounded down.
+    Otherwise it is a uniformly random key, possibly the same. For any two values that are not refused, the probabilities of
+    any result have a ratio of at most 1 + k a / (1 - a) <= e^epsilon. Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def estimate(
     epsilon, alpha : number
         As the answers were randomised.
     level : float
-        Of the intervals, which speak of these people's own answers.
+        Of the intervals, which are about the true answers of these people.
     project : bool
         Move the proportions to the nearest ones that are not negative and add up to 1: closer, but no longer unbiased.
 
@@ -114,7 +114,7 @@ def estimate(
     -------
     DataFrame
         Columns proportion, standard_error, lower, upper and count (proportion times answers); one row for each key.
-        Errors and ends, normal ones, are those of the proportion that is not projected.
+        Standard errors and ends (by the normal distribution) are those of the unprojected proportion.
 
     Raises
     ------
@@ -122,8 +122,9 @@ def estimate(
 
     Notes
     -----
-    With n answers, k keys, the probability a of keeping an answer, q = (1 - a)/k and p = a + q the estimate (N / n - q) / a
-    from N answers of a key is unbiased. At a true share s its variance is (s p (1 - p) + (1 - s) q (1 - q)) / (n a^2).
+    Let n be the number of answers, k that of keys, a the probability of keeping an answer, q = (1 - a)/k and p = a + q. If N
+    answers are a key, the estimate (N / n - q) / a is unbiased. At a true share s its variance is (s p (1 - p) + (1 - s) q (1
+    - q)) / (n a^2).
 
     Examples
     --------

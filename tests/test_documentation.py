@@ -175,7 +175,7 @@ def test_numbers_of_the_pages_are_true():
     assert [math.ceil(10**digits * math.e**total) for total, digits in ((1, 2), (3, 1))] == [272, 201]
     assert "a factor of at most 2.72. With a total of 3, the factor is at most 20.1." in choosing.replace("\n", " ")
     assert pandas_dp.accounting.queries_for(0.1, (3, 1e-6)).loc["optimal", "queries"] == 46
-    assert "`plan={0.1: 46}` pays 46 calls" in filters
+    assert "`plan={0.1: 46}` pays for 46 calls" in filters
     least = next(t for t in range(1, 99) if math.exp(1 - t) / (1 + math.exp(-1)) <= 1e-6)
     assert least == 15
     assert "The threshold is 15 at epsilon 1 and delta 1e-6" in keys

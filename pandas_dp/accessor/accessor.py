@@ -124,24 +124,25 @@ class Accessor(RowSteps[pd.DataFrame]):
         Parameters
         ----------
         epsilon : number
-            Price of one question. Decimals are exact, also in quotes: ten times 0.1 is 1.
+            Price of one question. Decimals are exact, also in quotes: ten calls at 0.1 cost 1.
         delta : number
-            With epsilon: Gaussian noise of that (epsilon, delta), where the question can use it.
+            With epsilon: Gaussian noise at this (epsilon, delta), if the question can use it; for unknown keys, their
+            discovery.
         rho : number
-            Instead of epsilon: the price of Gaussian noise in zero-concentrated differential privacy (zCDP). For one
-            count 0.01 is noise of standard deviation 7, and half of rho is 1.4 times the noise.
+            Instead of epsilon: the price of Gaussian noise in zero-concentrated differential privacy (zCDP). For one count,
+            rho=0.01 gives noise of standard deviation 7; half of rho gives 1.4 times the noise.
         within : number, Timedelta or text
-            Instead of a price: the answer will be within this distance of the exact one, of durations ``"5min"`` (for medians
-            and quantiles: in typical rank; for selections: in count or score) with probability ``confidence``. The smallest
-            epsilon for that is charged, rounded up to four digits. Means, variances and standard deviations need a price: their
-            error depends on the number of rows.
+            In place of a price: with probability ``confidence``, the answer is within this distance of the exact one. For
+            durations, ``"5min"``; for medians and quantiles, a typical distance in ranks; for selections, in count or score.
+            The smallest epsilon for this is charged, rounded up to four digits. Means, variances and standard deviations need
+            a price: their error depends on the number of rows.
         confidence : number
-            With ``within``: the probability that the answer is that near, strictly between 0 and 1.
+            With ``within``: the probability that the answer is within this distance, strictly between 0 and 1.
         fresh : bool
-            Buy a new draw even where the same question was answered before (which is free otherwise).
+            Buy a new draw even if the same question was answered before (which is free otherwise).
         max_groups : int, optional
-            Of one unit the rows of at most so many groups count here, less than ``protect`` allows: the noise of groups, bins
-            and keys shrinks, and units in more groups lose rows, a random choice of groups for each.
+            Cap on the groups in which one unit counts here, below that of ``protect``. The noise of groups, bins and keys is
+            smaller. For a unit in more groups, a random choice of groups counts.
 
         Returns
         -------
@@ -177,30 +178,30 @@ class Accessor(RowSteps[pd.DataFrame]):
         max_groups: int | None = None,
         rows: int | None = None,
     ) -> PreviewFrame:
-        """Say what one call would cost and how accurate its answer would be: nothing is read, charged or stored.
+        """Tell what one call would cost and how accurate its answer would be. Nothing is read, charged or stored.
 
         Parameters
         ----------
         epsilon, delta, rho, within, confidence, fresh, max_groups
-            As ``df.dp(...)`` takes them; with ``within`` a preview shows the epsilon it would buy.
+            As for ``df.dp(...)``; with ``within``, a preview shows the epsilon that would be charged.
         rows : int, optional
-            Your own guess of about how many rows count (in each group), since the error of a mean depends on it: only this
-            preview uses it, and the table is not looked at. Without it the error is told as a number over the rows.
+            Your own guess of how many rows count (in each group), because the error of a mean depends on it. Only this preview
+            uses it; the table is not read. Without it, the error is given as a number divided by the number of rows.
 
         Returns
         -------
         PricedFrame
-            With the steps and questions of ``df.dp(...)``, but each returns a `Preview`.
+            It has the steps and questions of ``df.dp(...)``, but each question returns a `Preview`.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
-            What the question itself would raise for its arguments and frame. A price over budget is no error here.
+            What the question itself would raise for its arguments and frame. A price over budget is not an error here.
 
         Notes
         -----
-        A preview is a function of public facts: the price, the bounds and keys that were given, the session and its ledger.
-        Where no session protects the frame one is opened, as by a question.
+        A preview depends on public facts only: the price, the bounds and keys that were given, the session and its ledger. If
+        no session protects the frame, one is opened, as by a question.
 
         Examples
         --------
@@ -263,63 +264,68 @@ class Accessor(RowSteps[pd.DataFrame]):
         Parameters
         ----------
         epsilon, delta : number
-            The total. With delta = 0 epsilons add up; with delta > 0 a Renyi filter admits far more small queries.
+            The total. With delta = 0 epsilons add up; with delta > 0 many more small questions fit, counted by Renyi
+            divergence.
         unit : str, optional
-            The person column: it says whose row it is; rows without one are in no answer. None: every row is a unit of its own.
+            The person column: it says whose row it is. Rows with a missing value in it are in no answer. None: every row is a
+            unit.
         max_rows, max_groups, max_rows_per_group : int, optional
-            Caps on what counts of one unit: rows in all (needed with ``unit``), parts of a grouping, rows in one part. The last
-            two are max_rows by default. A unit's other rows are in no answer, so counts are too small; a sum counts the total
-            of all of them, clipped to what so many rows at a bound come to. ``max_rows="private"``: a twentieth of the total
-            finds one of 1, 2, 3, 5, 10, 20, ..., 1000 that keeps all rows of about 95 % of the units. It stands on record.
+            Caps for each unit: rows in all (needed with ``unit``), groups, rows in one group. The last two are max_rows by
+            default. Further rows of a unit are in no answer, so counts are too small. In a sum, the total of all rows of a
+            unit counts, clipped to that of max_rows rows at a bound. ``max_rows="private"`` uses a twentieth of the total to
+            find one of 1, 2, 3, 5, 10, 20, ..., 1000 that keeps all rows of about 95 % of the units. It is recorded in the
+            ledger.
         neighbors : {"add_remove", "replace_one"}
-            Whether a unit's presence is hidden, or its content in a table with a public number of units.
+            What is hidden: whether a unit is in the table, or only the content of its rows.
         schema : Schema or dict, optional
-            Public bounds and keys by column. Its keys are used wherever a call names none, so none are discovered. A
-            table that joins without one has that of the table before it, where it fits its columns; ``schema={}`` is none.
+            Public bounds and keys by column. Its keys are used if a call names none, so none are discovered. A table that
+            joins without a schema takes over that of the table before it, as far as it fits its columns; ``schema={}``
+            prevents this.
         accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
-            How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure"
-            adds epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order
-            admits; "rdp" counts that alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise (10 % more answers) and allows
-            nothing else.
+            How prices are counted; fixed by the first question. All of them hold if prices are chosen after seeing answers.
+            "pure" adds epsilons. "hybrid", the default with a delta, admits a question if the sum of epsilons or the Renyi
+            divergence of one order admits it. "rdp" counts this divergence alone, and "zcdp" sums rho. "gdp" is exact for
+            Gaussian noise (10 % more answers) and allows no other noise.
         delta_reserved : number, optional
             Part of delta for discovering keys and for noise that adapts to the data; a tenth by default.
         plan : Plan, dict of price to count, or list of prices or queries, optional
-            Epsilons declared before the first answer, such as ``{0.1: 40}``: together they cost less than they add up to, and
-            the rest pays for others. Questions may depend on answers, these prices may not. Needs a delta. A `pandas_dp.plan`
-            alone, without epsilon, brings the total and accountant that pay for it.
+            Epsilons declared before the first answer, such as ``{0.1: 40}``. Together they cost less than their sum, and the
+            rest pays for other questions. Questions may depend on earlier answers, these prices may not. Needs a delta. A
+            `pandas_dp.plan`, given without epsilon, sets the total and the accountant.
         ledger : path, optional
-            File on a disk of this machine that keeps the budget; without one it is not saved, and lost when Python stops.
+            File on a disk of this machine that keeps the budget. Without one, the budget is lost when Python stops.
         name : str
-            The budget's name. A ledger and a name are one budget for ever: protecting again continues it. The second one of a
-            file needs a name that is typed.
+            The budget's name. A ledger and a name are one budget for ever: protecting again continues it. For the second
+            budget in a file, the name must be typed.
         table, version : str, optional
-            Public name and version, such as the day of the run: a question about the same version is answered from the store.
-            That it is one content is your word; it must not follow from the rows, as a checksum does.
+            Public name and version, such as the day of the run. A question that was asked about the same version returns its
+            stored answer. You vouch that a version has one content. It must not depend on the rows, as a checksum does.
         session : Session, optional
             Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
         rows : True or int, optional
-            With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for free.
-            True speaks of the rows that an object has when it is first protected.
+            With ``neighbors="replace_one"`` and no unit: True says that the number of rows is public; an int is the public
+            number itself. True refers to the rows that an object has when it is first protected.
         reason : str, optional
-            Why a frame made from a table of an open budget may have its own budget, or why a ledger file, or a budget in it, is
-            made beside one of a similar name. It is recorded, and on the certificate.
+            Why a frame made from a table of an open budget may have its own budget, or why a ledger file, or a budget in it,
+            is made beside one of a similar name. It is recorded, and shown on the certificate.
         rho : number, optional
-            Instead of epsilon: the total in zero-concentrated differential privacy (zCDP), as a census states it. With
-            delta=1e-10 unless another one is given; the session says which epsilon that is.
+            In place of epsilon: the total in zero-concentrated differential privacy (zCDP). The delta is 1e-10 unless you type
+            another one; the session tells the epsilon.
         witness : object with ``last(chain)`` and ``saw(chain, entries, head)``, optional
             A counter outside the ledger file: see the page on ledgers.
         period : {"h", "D", "W", "M", "Y"}, optional
-            For a table that grows: the total, and all bounds on what counts of one unit, are those of *each* hour, day, week
-            from Monday, month or year, and what is protected is one unit in one of them. Somebody who is in k of them has up to
-            k times the epsilon. Fixed by the first question, as the unit is; every question then says which periods count:
+            For a table that grows: the total and the caps apply to *each* hour, day, week from Monday, month or year. What is
+            protected is one unit in one period. For somebody in k periods, the epsilon is up to k times as large. Like the
+            unit, the period is fixed by the first question. Every question then names its periods:
             ``df.dp.period("2026-11-28")``.
         time, zone : str, optional
-            With ``period``: the column that says when a row happened, and by whose clocks if it holds instants, such as
-            ``"Europe/Berlin"``; UTC if left out. A row without a time is in no answer. Best is a time that is never corrected.
+            With ``period``: the column with the time of a row and, if it holds instants, the zone whose clocks count, such as
+            ``"Europe/Berlin"`` (default UTC). A row without a time is in no answer. The time should be one that is never
+            corrected.
         lifetime : number, optional
-            With ``period`` and ``unit``: a cap on the epsilon of one unit in all periods together, for good. A question about k
-            periods adds k times its epsilon to it; at the cap nothing more is answered. It adds up plain epsilons, so such a
-            budget has no delta, but for a plan. It is set before the first answer and never raised.
+            With ``period`` and ``unit``: a cap on the epsilon of one unit in all periods together. A question about k periods
+            counts k times its epsilon. At the cap, nothing more is answered. It adds up plain epsilons, so such a budget has
+            no delta, except for a plan. It is set before the first answer and never raised.
 
         Returns
         -------
@@ -331,17 +337,18 @@ class Accessor(RowSteps[pd.DataFrame]):
 
         Notes
         -----
-        While nothing was asked, the process that opened the budget may protect on other terms, which replace those on record:
-        a mistake can be corrected, and frames protected before are released. Later the unit stays, ``session.extend(to=5,
-        reason="...")`` raises the total, and a cell that protects on the terms before joins the raised budget.
+        Until something is asked, the process that opened the budget may protect on other terms, which replace the recorded
+        ones. So a mistake can be corrected; frames protected before are then no longer protected by this budget. Later only
+        the total can change, by ``session.extend(to=5, reason="...")``. A cell with the earlier terms then joins the raised
+        budget.
 
-        The session answers for the rows as they are now. What is written into the frame later is not seen, nor whether
-        anything was: prepare rows before, or by steps such as ``df.dp.fillna(...)``. Protecting the same object again changes
-        nothing of what it answers, unless columns came or went or a new version is typed. Another object is another table,
-        unless it bears the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since,
-        while the session is open.
-        What pandas makes of a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What
-        an implicit session spent is charged to this budget, also beyond its total; with a `unit` it is only noted.
+        The session answers for the rows as they are now. What is written into the frame later is not seen:
+        prepare rows before, or by steps such as ``df.dp.fillna(...)``. Protecting the same object again does not change
+        its answers, unless columns were added or removed or a new version is typed. Another object is another table,
+        unless it has the same table and version, or `pandas_dp.read_parquet` read both, while the session is open, from a file
+        that nobody has written since.
+        What pandas makes of a protected frame joins the same budget as ``vouched``, and another one only with a `reason`. What
+        an implicit session spent is charged to this budget, even beyond its total; with a `unit` it is only noted.
 
         Examples
         --------
@@ -401,20 +408,21 @@ class Accessor(RowSteps[pd.DataFrame]):
         return opened
 
     def period(self, first: Any, last: Any = None) -> pd.DataFrame:
-        """Keep the rows of one period, or of all from one to another: those that a budget for each period is asked about.
+        """Keep the rows of one period, or of all periods from a first to a last. For a budget with ``period=``.
 
         Parameters
         ----------
         first : str or date
-            ``"2026-11-28"`` for a day, ``"2026-11-28T07"`` for an hour, ``"2026-W48"``, ``"2026-11"``, ``"2026"``. Typed, or an
-            argument of the job; never taken from the rows, as ``df.visited_at.max()`` would be.
+            ``"2026-11-28"`` for a day, ``"2026-11-28T07"`` for an hour, ``"2026-W48"``, ``"2026-11"``, ``"2026"``. Type it, or
+            pass it to the job as an argument. It must not come from the rows, as ``df.visited_at.max()`` would.
         last : str or date, optional
             The last one, included; 10,000 at most.
 
         Returns
         -------
         DataFrame
-            Protected as before. A question about it is charged in full to each of its periods, and answered if all can pay.
+            Protected as before. A question about it is charged in full to each of its periods, and answered only if all can
+            pay.
 
         Raises
         ------
@@ -422,7 +430,8 @@ class Accessor(RowSteps[pd.DataFrame]):
 
         Notes
         -----
-        A step: stability 1, as it looks at the time of each row alone. Rows without a time are in no period.
+        A step that looks at the time of each row alone, so neighbouring tables stay neighbours. Rows without a time are in no
+        period.
 
         Examples
         --------
@@ -443,7 +452,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Parameters
         ----------
         name : str
-            Of the part. The same name and amount again give the same part, for free.
+            Name of the part. The same name and amount give the same part again, for free.
         epsilon : number
             Charged here, as a whole and at once; questions asked of the new frame are paid out of it.
 
@@ -458,12 +467,12 @@ class Accessor(RowSteps[pd.DataFrame]):
 
         Notes
         -----
-        All that a part ever answers is one mechanism with this epsilon, under the session's relation and unit. What is left
-        of it is not refunded.
+        All answers of a part together are one mechanism with this epsilon, under the session's relation and unit. What is left
+        of a part is not refunded.
 
-        Of a budget for each period a part is set aside in periods that are named: ``df.dp.period("2026-11-28").dp.allot(...)``.
-        Each of them is charged, and in each the part has this epsilon. The same name again in other periods is the same part,
-        which these then pay as well; a period that is in both ranges pays twice, for nothing more.
+        In a budget for each period, name the periods: ``df.dp.period("2026-11-28").dp.allot(...)``.
+        Each period is charged, and in each the part has this epsilon. The same name in other periods extends the same part,
+        which is charged to these as well. A period that is in both ranges is charged twice, without need.
 
         Examples
         --------
@@ -478,24 +487,24 @@ class Accessor(RowSteps[pd.DataFrame]):
         return self._given(portions.allot(self._frame, name, epsilon))
 
     def partition(self, by: str, keys: Any = None, *, epsilon: Any) -> dict[Hashable, pd.DataFrame]:
-        """Split the rows by the listed values of a column: all parts together cost what one of them may spend.
+        """Split the rows by the listed values of a column. All parts together cost what one of them may spend.
 
         Parameters
         ----------
         by : str
-            Column of text, bools or numbers; no objects and no categories, of which a cell could equal two keys.
+            Column of text, bools or numbers. Not objects or categories, because such a cell could equal two keys.
         keys : list, optional
             Listed values; from the schema if left out. Rows with other values belong to no part.
         epsilon : number
-            What each part may spend, at prices and on questions that may depend on answers about all parts. For more later, ask
-            for another total: that opens another set of the same parts, charged beside the first.
+            What each part may spend. Prices and questions may depend on answers about all parts. To spend more later, type
+            another total: this opens another set of the same parts, which is charged in addition.
 
         Returns
         -------
         dict of key to DataFrame
-            In the listed order. The same partition of the same table again is the same one, for free, across restarts where
-            the table has a version. That version must stand for one content: give corrected rows another one, or a row
-            could lie in one part before and in another after, and twice epsilon would be spent on it.
+            In the listed order. The same partition of the same table is free if asked again, also after a restart if the table
+            has a version. A version must have one content. Give corrected rows another version: otherwise a row could first be
+            in one part and then in another, and twice epsilon would be spent on it.
 
         Raises
         ------
@@ -503,9 +512,9 @@ class Accessor(RowSteps[pd.DataFrame]):
 
         Notes
         -----
-        A row lies in one part at most. Under add_remove one row more or less changes one part, so epsilon is charged once;
-        under replace_one a row may leave one part and enter another, so it is charged twice. Where units own several rows they
-        may lie in all parts: ask ``groupby``, which bounds in how many. Source: McSherry 2009.
+        A row is in at most one part. Under add_remove, one row more or less changes one part, so epsilon is charged once.
+        Under replace_one a row may leave one part and enter another, so it is charged twice. If units have several rows, these
+        may be in all parts: use ``groupby``, which caps the number of groups of a unit. Source: McSherry 2009.
 
         Examples
         --------
@@ -522,9 +531,9 @@ class Accessor(RowSteps[pd.DataFrame]):
         return {key: self._given(frame) for key, frame in parts.items()}
 
     def pipe(self, function: Callable[[pd.DataFrame], T]) -> T:
-        """Hand this very frame to a query that ``pandas_dp.query(...)`` made, or to any function of a frame.
+        """Pass this frame to a query that ``pandas_dp.query(...)`` made, or to any function of a frame.
 
-        ``df.pipe`` hands on a copy, which is not protected.
+        ``df.pipe`` passes a copy, which is not protected.
 
         Parameters
         ----------
@@ -559,7 +568,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Raises
         ------
         AttributeError
-            None does; it names the line that opens one, or goes on with one that is open.
+            No session answers for this frame. The message gives the line that opens one, or continues an open one.
 
         Examples
         --------

@@ -98,13 +98,13 @@ def scan_parquet(path: Any) -> ScannedTable:
     Parameters
     ----------
     path : str, path, list of these, or pyarrow.dataset.Dataset
-        A file; a pattern such as ``"visits/*.parquet"``; a directory, of which all files in it and below count, also behind
-        links, but those whose names begin with a dot or an underscore; or a list of these. What stands in names of directories,
-        such as ``year=2024`` in the path as it is typed or below it, is a column of text that files need not hold:
+        A file; a pattern such as ``"visits/*.parquet"``; a directory with all files in it and below, also behind links, except
+        those whose names begin with a dot or an underscore; or a list of these. Names of directories such as ``year=2024``, in
+        the path that you type or below it, become a column of text;
         ``scan.dp.assign(year=lambda d: d.year.astype("int64"))`` makes numbers of it. For other types give a
-        ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning says them:
+        ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning names them:
         ``pyarrow.dataset.dataset("visits", partitioning=pyarrow.dataset.partitioning(pyarrow.schema(
-        [("year", pyarrow.int32())]), flavor="hive"))``. One that lets Arrow guess them from the names is refused.
+        [("year", pyarrow.int32())]), flavor="hive"))``. A Dataset that lets Arrow guess them from the names is refused.
 
     Returns
     -------
@@ -118,24 +118,22 @@ def scan_parquet(path: Any) -> ScannedTable:
 
     Notes
     -----
-    Answers have the law they have for the same table in memory. Counts, sums, means, variances, covariances, histograms,
-    quantiles, scores by row and ``rows_per_unit``, and numbers of units, add up piece by piece. Where each row is its own
-    unit, of the columns that such a question reads one group of rows, as the files have them, or 524,288 rows are looked at
-    while the next ones are read, however many there are. Where units own several rows, these columns are held whole up to
-    128 MB; of larger ones the files are read several times, each time for the rows of all units that fall into one part by a
-    hash of the unit, so that what a unit adds is bounded as in memory. Such a question takes about seven times 128 MB, or
-    more where one unit has a large share of all rows. How often the files are read follows from their size; no answer
+    Answers have the same distribution as for the same table in memory. Counts, sums, means, variances, covariances,
+    histograms, quantiles, scores by row, ``rows_per_unit`` and numbers of units are computed piece by piece. If each row is a
+    unit, such a question holds one row group of its columns, or 524,288 rows, while the next ones are read. If units have
+    several rows, its columns are held in memory up to 128 MB. Larger ones are read several times, each time for some of the
+    units (by a hash of the unit), so that the caps of a unit apply as in memory. Such a question takes about seven times
+    128 MB, or more if one unit has a large share of all rows. How often the files are read depends on their size; no answer
     depends on it.
 
-    These questions hold their columns whole: ``nunique`` of a column that does not name the units, ``unique`` and groups
-    whose keys are unknown, ``best_price``, ``mst_cost``, ``randomized_response``, what is asked of blocks, and functions of
-    one's own.
+    These questions load their columns: ``nunique`` of a column other than the unit, ``unique`` and groups with unknown keys,
+    ``best_price``, ``mst_cost``, ``randomized_response``, sample and aggregate, and your own functions.
 
-    Files must stay as they are: each question compares the times of their last change before it is charged, and whatever
-    cannot be read after that fails with one fixed text, its price spent. That and when files are written, and which there are,
-    is public. Scanned again while their session is open and nobody has written them, they are the same table, whose answers are
-    stored; see `pandas_dp.read_parquet`. A file that is read by an open session joins no other budget. A question that takes
-    longer than 2 s says on a terminal how far it is, anew each time files are read.
+    Files must stay as they are. Each question compares the times of their last change before it is charged. If a file cannot
+    be read after that, the question fails with one fixed text, and its price stays spent. This, when files are written, and
+    which files exist, is public. If the files are scanned again while their session is open, and nobody has written them, they
+    are the same table, with its stored answers; see `pandas_dp.read_parquet`. A file that is read by an open session joins no
+    other budget. A question that takes longer than 2 s shows its progress on a terminal.
 
     Examples
     --------

@@ -83,10 +83,9 @@ class AboveThreshold(StreamRecipe):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The margin of an example of so many questions."""
         test, margin = self.test(terms), self.margin(terms, ASKED, LEVEL)
-        scale = (
-            f"scale {IN_ROWS.text(test.question_scale)} a question, {IN_ROWS.text(test.threshold_scale)} the threshold"
-        )
-        error = f"with {ASKED} questions no answer is wrong for counts {margin:,} rows or more off the threshold {AT}"
+        of_question, of_threshold = (IN_ROWS.text(scale) for scale in (test.question_scale, test.threshold_scale))
+        scale = f"scale {of_question} for a question, {of_threshold} for the threshold"
+        error = f"with {ASKED} questions no answer is wrong for counts at least {margin:,} rows from the threshold {AT}"
         return ExpectedError(test.name, scale, error, margin)
 
     def margin(self, terms: Terms, questions: int, level: float) -> int:

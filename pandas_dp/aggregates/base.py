@@ -346,7 +346,7 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
     if asked.sums:
         c, together = min(unit.rows_per_group, unit.rows), unit.rows_in_parts
         groups = "" if c == together == unit.rows else f" (in groups {together:,}, at most {c:,} in one)"
-        notes.append(f"in a sum each {who} counts for at most {most} at a bound{groups}; {rest}")
+        notes.append(f"in a sum the total of each {who} is clipped to that of {most} at a bound{groups}; {rest}")
     if asked.in_blocks is not None:
         notes.append(f"all rows of each {who} count, {asked.in_blocks.format(unit.groups)}; {rest}")
     if asked.keeps_rows:
@@ -438,7 +438,7 @@ def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
         return Fraction(f"{10 ** (exponent / 1000):.3e}")
 
     if not fits(power(exponents[-1])):
-        raise ArgumentValueError("within= is too small: even epsilon=1e6 would not be that accurate")
+        raise ArgumentValueError("within= is too small: even epsilon=1e6 does not give this error")
     return power(exponents[bisect_left(exponents, True, key=lambda exponent: fits(power(exponent)))])
 
 

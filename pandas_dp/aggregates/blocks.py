@@ -292,7 +292,7 @@ def _winsorized(
     told = ", ".join(f"{end:.6g}" if isinstance(end, float) else str(end) for end in ends)
     of = f"of the mean of {blocks:,} {results_of(values)} clipped to about [{told}]"
     if noise is None:
-        point_alone = Caution("both private quartiles are equal, and are the answer")
+        point_alone = Caution("both private quartiles are equal; their value is the answer")
         return Combined([point], name, None, (*few, point_alone), of)
     error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
     notes = (*few, *noise_note(error, remedy), "half of the price chose the range that results were clipped to")
@@ -308,7 +308,9 @@ def noise_note(error: Additive, remedy: str) -> tuple[str, ...]:
     if half >= upper - lower:
         return (Caution(f"useless: the noise alone is wider than the bounds ({percent(LEVEL)}); {remedy}"),)
     return (
-        Caution(f"the noise alone is ± {float(half / (upper - lower)):.0%} of the bounds ({percent(LEVEL)}); {remedy}"),
+        Caution(
+            f"the noise alone is ± {float(100 * half / (upper - lower)):.0f} % of the bounds ({percent(LEVEL)}); {remedy}"
+        ),
     )
 
 

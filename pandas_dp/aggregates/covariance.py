@@ -25,7 +25,7 @@ from pandas_dp.core.statistics.products import ROW_TOTAL, Products
 
 FAR = 3  # half-widths of a variance that it must lie above 0, for what is divided by it
 ALL = Caution(
-    "no interval, since it would hold every possible value: take more rows, a larger epsilon or narrower bounds"
+    "no interval, since it would contain every possible value: take more rows, a larger epsilon or narrower bounds"
 )
 
 

@@ -96,10 +96,10 @@ def difference_of(
             )
         error, value = known.get(name), value[name] if known else value
     elif column is not None:
-        raise ArgumentValueError("column goes with tables of several answers: .difference('f', 'm')")
+        raise ArgumentValueError("column= is only for tables of several answers: .difference('f', 'm')")
     means = _means(error)
     if means is None or not isinstance(value, pd.Series):
-        raise ArgumentTypeError(f"difference() is of means of numbers by group: {MEANS}.difference('f', 'm')")
+        raise ArgumentTypeError(f"difference() needs means of numbers by group: {MEANS}.difference('f', 'm')")
     places = [_place(value.index, label) for label in (first, second)]
     if places[0] == places[1]:
         raise ArgumentValueError("difference() needs two groups: .difference('f', 'm')")

@@ -42,7 +42,7 @@ def chi_square(counts: NDArray[np.int64], noise: Noise) -> Independence:
     cells, variance = counts.size, noise.standard_deviation**2
     if min(counts.shape) < 2 or cells > MOST_CELLS:
         raise ArgumentValueError(
-            f"independence() is of tables of two rows and two columns or more, and at most {MOST_CELLS:,} cells"
+            f"independence() needs a table of at least two rows and two columns, and at most {MOST_CELLS:,} cells"
         )
     least = math.ceil(ROWS_A_CELL * cells * noise.standard_deviation / math.sqrt(2))
     if counts.sum() < least:

@@ -240,7 +240,7 @@ class Oracle(StreamRecipe):
             return ExpectedError(self.name, None, words, None, notes)
         plan = self.plan(terms, epsilon, known)
         passed = Passed(plan.test, plan.threshold).bounds(0, LEVEL)[1]
-        scale = f"scale {IN_ROWS.text(plan.test.question_scale)} a test, {IN_ROWS.text(plan.noise.scale)} a correction"
+        scale = f"scale {IN_ROWS.text(plan.test.question_scale)} for a test, {IN_ROWS.text(plan.noise.scale)} for a correction"
         hard = plan.noise.half_width(LEVEL)
         error = f"± {passed:,} rows where a guess passes its test, ± {hard:,} for {plan.updates:,} corrections {AT}"
         return ExpectedError(self.name, scale, error, passed, notes)

@@ -36,9 +36,9 @@ from pandas_dp.facts.numbers import Accuracy
 
 COUNTS = "df.dp(epsilon=0.5).value_counts('smoker', keys=['no', 'yes'])"
 HIDDEN = (
-    "randomized_response() gives one answer per row, which shows how many rows there are: they must be public, as a budget "
-    "opened with neighbors='replace_one', rows=True and without a unit says of the whole table, without query() or filter(). "
-    "How many rows hold each key is told in any case"
+    "randomized_response() gives one answer per row, so it shows how many rows there are. That number must be public: the "
+    "budget needs neighbors='replace_one' and rows=True, no unit=, and no query() or filter() may come before the question. "
+    "The number of rows with each key can always be asked"
 )
 
 

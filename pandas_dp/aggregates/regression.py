@@ -139,7 +139,8 @@ class LinearRegression(Together):
         most, notes = min(sums.enough_rows(), NEAR * breaks), []
         if values[0] < least:
             notes.append(
-                "the explanatory columns vary too little, or too much alike, for this noise: slopes are pulled towards 0"
+                "the explanatory columns vary too little for this noise, or are too strongly correlated: slopes are "
+                "pulled towards 0"
             )
         if noise.combined(LEVEL) > most and d == 2:
             cells = tuple(lattice.cells for lattice in self.lattices)

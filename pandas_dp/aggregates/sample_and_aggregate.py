@@ -108,7 +108,7 @@ class Sizes:
             points = [min(max(point, ends[0]), ends[1]) for point in spread]
             models = EachOf(tuple(replace(error, step=error.step / share) for share in rest))
             few = f"fewer than {ROWS_A_BLOCK * blocks:,} {self.what}"
-            taken = f"of groups that may have {few} the expected share of empty blocks is taken out"
+            taken = f"in groups that may have {few} the mean is corrected for the expected share of empty blocks"
             found = replace(found, points=points, error=models, notes=(*found.notes, taken))
         return found, known
 

@@ -54,7 +54,7 @@ def check(
     neighbors: str = "add_remove",
     schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
 ) -> AuditResult:
-    """Ask two neighbouring tables the same question many times, and bound from below the epsilon that the answers show.
+    """Ask two neighbouring tables the same question many times, and compute a lower bound on its epsilon.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ def check(
         Made-up tables that differ in one row, or one unit: nothing about them stays private. Small ones, with extreme
         values in the row that differs, show most.
     epsilon, delta : number, optional
-        The claim. Without ``epsilon`` it is what a query costs, or the most that a call was charged; a function that adds
-        its own noise, or is charged more than pure epsilons, has to name it.
+        The claim. By default it is the price of a query, or the most that a call was charged. For a function that adds its own
+        noise, or is charged other than pure epsilons, you must type it.
     samples : int
         Calls on each table.
     confidence : number
         One minus the rate of false alarms, at least 0.5.
     unit, max_rows, max_groups, max_rows_per_group, neighbors, schema : optional
-        As for ``df.dp.protect``: in what the tables differ, and what the copies are protected on.
+        As for ``df.dp.protect``: what the tables differ in, and the terms on which the copies are protected.
 
     Returns
     -------
@@ -83,20 +83,20 @@ def check(
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        Also where a table is protected, where the tables are no neighbours, where so few samples cannot show a violation
-        of the claim at all, and where every call raises the same error.
+        Also if a table is protected, if the tables are not neighbours, if there are too few samples to show a violation of the
+        claim at all, and if every call raises the same error.
     ImportError
         Without scipy: ``pip install 'pandas-dp[audit]'``.
 
     Notes
     -----
-    Half of the samples serves to choose one event, whatever the search does; that event is counted in the other half, and
-    Clopper-Pearson intervals bound epsilon. So a question that keeps the claim is called a violation with probability at most
-    1 - confidence, provided that its calls are independent: what it keeps from call to call is not. No violation found
-    proves nothing: other tables may show more, and events of probability below about 200 / samples are not seen at epsilon 1.
-    Half the noise at epsilon 1 is found by about 1,600 samples, two thirds of it by 4,800, four fifths by 16,200, with
-    probability 0.99 at the confidence above. Of an output with more than 64 numbers the first 64 are compared. Source:
-    Tramer, Terzis, Jagielski, Song, Ruan, Carlini 2022; Bichsel, Steffen, Bogunovic, Vechev 2021.
+    One event is chosen with half of the samples and counted in the other half, and Clopper-Pearson intervals bound epsilon. So
+    if the claim is true, a violation is reported with probability at most 1 - confidence, provided that the calls are
+    independent (a function must keep nothing from call to call). "No violation found" proves nothing: other tables may show
+    more, and at epsilon 1 events of probability below about 200 / samples are not seen. At epsilon 1 and the default
+    confidence, noise of half the right size is found with probability 0.99 by about 1,600 samples, of two thirds by 4,800, and
+    of four fifths by 16,200. Of an output with more than 64 numbers the first 64 are compared. Source: Tramer, Terzis,
+    Jagielski, Song, Ruan, Carlini 2022; Bichsel, Steffen, Bogunovic, Vechev 2021.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def _check_neighbors(table: pd.DataFrame, neighbor: pd.DataFrame, unit: PrivacyU
     if not right:
         change, other = f"differ in the content of one {whose}", "add_remove"
         if unit.add_remove:
-            change, other = f"be the same but for one {whose} that one of them lacks", "replace_one"
+            change, other = f"differ in exactly one {whose} that one of them lacks", "replace_one"
         raise ArgumentValueError(
             f"table and neighbor must {change}, the relation being {unit.relation.value!r}: {LINE}, or "
             f"name what they differ in: unit='patient_id', max_rows=10, neighbors={other!r}"

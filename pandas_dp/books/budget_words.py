@@ -60,8 +60,8 @@ def of_lifetime(
     another = "another budget, df.dp.protect(..., name='new'), adds up with it"
     if charge.epsilon is None or charge.delta:
         return ArgumentValueError(
-            "a lifetime adds up plain epsilons, so nothing here has Gaussian noise or finds keys: list keys=, leave out delta= "
-            f"and rho=; {another}; nothing was charged"
+            "a budget with a lifetime counts plain epsilons only, so there is no Gaussian noise and no key discovery: "
+            f"list keys=, leave out delta= and rho=; {another}; nothing was charged"
         )
     cap, (first, last) = rule.budget.lifetime or Fraction(0), charge.periods or (0, 0)
     rest, many = max(cap - person.epsilon, Fraction(0)), last - first + 1

@@ -26,7 +26,7 @@ from pandas_dp.release.html import visible
 from pandas_dp.release.summary import Shown
 
 MOST_NAMES = 20  # of other budgets
-AGAIN = "in the same words, entry {before}; asked again of another table or version, or paid for once more"
+AGAIN = "entry {before} is the same question; this one is about another table or version, or a new draw was bought"
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
 KINDS = {"open": "opened", "amend": "terms replaced", "adopt": "vouched for"}
@@ -224,8 +224,8 @@ def _values_note(asked: list[LedgerEntry], answers: list[Shown]) -> str:
     why = "Values are shown as they were released."
     if len(answers) < len(asked):
         why += (
-            " There is none for streams, for parts of the budget, which have their own questions, for questions that failed, "
-            "and, if the budget is in memory, for all but the latest thousand."
+            " There are none for streams, for parts of the budget, which have their own questions, and for questions that "
+            "failed. A budget in memory keeps only the latest thousand."
         )
     return f'<p class="muted">{len(asked):,} in all. {visible(why)}</p>'
 

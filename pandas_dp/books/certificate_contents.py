@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 TRIES = 5  # readings of a ledger to which other processes go on charging
 LARGE_EPSILON = Fraction(10)  # above it a guarantee is weak, in the words of Ponomareva et al. 2023, "How to DP-fy ML"
 LARGE_DELTA = Fraction(1, 1000)  # from it on, one unit in a thousand might be published outright
-COMPUTED = "The question in the terms of the code, by which it is stored"
+COMPUTED = "The question as the code writes it; its answer is stored under this text"
 MOST_QUESTIONS = 100  # of a budget that stand on its page, the latest; what is said of all of them counts them all
 TOLD = ("claim", "carried", "outside", "restored")  # kinds of entries that a reader is warned of
 GROUPS = (1, 2, 5)  # units whose joint promise is told

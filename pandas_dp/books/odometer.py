@@ -22,7 +22,7 @@ from pandas_dp.facts.numbers import of_total, positive_epsilon, say, small_delta
 from pandas_dp.facts.public_only import DOTS
 from pandas_dp.release.text import COUNTED
 
-NOTHING = "nothing: more was put on record than this budget can count"
+NOTHING = "nothing: more was charged than this budget can count"
 SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has none"
 
 
@@ -181,7 +181,7 @@ def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
         f"after this answer the budget pays for about {after:,} more at epsilon={say(price)} instead of {before:,}: "
     )
     return (fewer if after < before else "") + (
-        "Gaussian noise has no finite epsilon, so from then on the budget counts Renyi divergence alone, so "
+        "Gaussian noise has no finite epsilon, so from then on the budget counts Renyi divergence alone, and "
         "large prices cost more"
     )
 

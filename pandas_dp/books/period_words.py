@@ -90,7 +90,9 @@ class PeriodLeft(Odometer):
         left = self._left(self._state.periods.get(number, self._state.start))
         if not self._state.part or number in self._state.periods:
             return left
-        return Odometer(f"{left}, if this {self._unit.period} was set aside", left.epsilon, left.delta, left.guarantee)
+        return Odometer(
+            f"{left}, if the part includes this {self._unit.period}", left.epsilon, left.delta, left.guarantee
+        )
 
     __reduce__ = uncopied
 

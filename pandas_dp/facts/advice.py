@@ -57,7 +57,7 @@ def show_line(
         )
         if own_groups := grouped(written, asked._empty()):
             closed = "; a bin holds its lower edge" * ("bins=[" in own_groups)
-            error.args = (f"groups are of a column, by its name: {own_groups}{tail}{closed}",)
+            error.args = (f"groups need the name of a column: {own_groups}{tail}{closed}",)
             return
     if error._priced is not None:
         text, delta = error._priced

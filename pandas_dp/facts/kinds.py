@@ -46,7 +46,7 @@ DATE = re.compile(  # 03/04/2013 is in March or in April
 DATES = {"bounds": "bounds=('2013-01-01', '2014-01-01')", "one": "'2013-01-31' or pd.Timestamp('2013-01-31 12:30')"}
 DURATION = 'pd.Timedelta("90 min")'
 DURATIONS = {"bounds": 'bounds=(pd.Timedelta("0h"), pd.Timedelta("5h"))'}
-REFUSED = "columns of dtype {dtype} cannot be answered{hint}"
+REFUSED = "columns of dtype {dtype} cannot be asked about{hint}"
 ZONES = ", and its time zone has no name; convert it before df.dp.protect(...): df[column] = df[column].dt.tz_convert('UTC')"
 SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # within which Arrow can write a decimal of so many bits, and read it again
 

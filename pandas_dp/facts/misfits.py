@@ -32,12 +32,12 @@ RELATIONS = {"bounded": "replace_one", "replace": "replace_one", "substitute": "
 LEVELS = ("confidence", "level")  # which are 1 - alpha
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values are not counted; null=True counts them as a key of their own",
-    "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
+    "skipna numeric_only": "rows with a missing value in the column are always left out, so omit this argument",
     "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
     "ascending": "the answer is sorted afterwards, for free: .sort_values()",
     "freq": "months are public bins of groupby()",
-    "unit max_rows neighbors": "the budget has it, df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)",
-    "weights": "each row counts once; a weighted mean is two sums, of products that df.dp.assign() makes and of weights",
+    "unit max_rows neighbors": "it is set once for the budget, df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)",
+    "weights": "each row counts once; for a weighted mean ask two sums: of products, by df.dp.assign(), and of weights",
     "alpha": "an error bar comes with the answer, for free: .interval(0.95)",
     "nonnegative": "a count may come out below 0; of several, pandas_dp.reconcile([...], nonnegative=True) is free",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
@@ -78,7 +78,7 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
 
     unknown = [] if open_ended else [other for other in given if other not in names]
     if name == "crosstab" and "values" in unknown:
-        return f"crosstab() counts rows; a column by two others is {_pivot_table(asked, before, args, given)}"
+        return f"crosstab() counts rows; for means or sums of a column type {_pivot_table(asked, before, args, given)}"
     if unknown:
         renamed, needs = _meant(given, unknown, names)
         if renamed or needs:

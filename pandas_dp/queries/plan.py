@@ -190,7 +190,7 @@ class Plan(Spelled, Sequence[Query]):
         widths = [max(len(row[place]) for row in self._rows) for place in (1, 2)]
         lines = [f"  {price:<{widths[0]}}  {error:<{widths[1]}}  {call}" for call, price, error, _ in self._rows]
         known = [f"{name} {show(epsilon)}" for name, epsilon in self.accounts.items() if epsilon is not None]
-        beside = [f"  least epsilon by accountant: {', '.join(known)}"] * (len(known) > 1)
+        beside = [f"  lowest epsilon by accountant: {', '.join(known)}"] * (len(known) > 1)
         number = f"{len(self):,} quer{'y' if len(self) == 1 else 'ies'}"
         return "\n".join([f"{number} for {self.total}, accountant {self.accountant!r}", *lines, *beside])
 
@@ -207,30 +207,30 @@ def plan(
     reconcile: bool = False,
     complete: Any = None,
 ) -> Plan:
-    """Find prices for several queries together: for wanted errors the least total, or what a total buys. Nothing is charged.
+    """Find prices for several queries: the lowest total for wanted errors, or the errors for a total. Nothing is charged.
 
     Parameters
     ----------
     queries : list of Query
-        Those made by ``pandas_dp.query(within=20)`` want an error and get the least price for it; others keep their price.
+        Queries made by ``pandas_dp.query(within=20)`` get the lowest price for this error; others keep their price.
     frame : DataFrame
-        That will be asked: its columns, schema and unit decide on the noise. No row is read.
+        The frame that will be asked: its columns, schema and unit determine the noise. No row is read.
     epsilon : number, optional
-        A total. Then all errors, those wanted and those of prices, are about the same multiple of what the queries say, as
-        small as the total allows: queries at epsilon=1 and epsilon=3 get a quarter and three quarters of it.
+        A total. All errors are then about the same multiple of those that the queries want or that their prices give, as small
+        as the total allows. Queries at epsilon=1 and epsilon=3 get a quarter and three quarters of it.
     delta : number
-        Of the total. With one, all accountants are compared, and queries that can have it get Gaussian noise where that is
-        cheaper.
+        Delta of the total. With a delta, all accountants are compared, and queries get Gaussian noise if they can have it and
+        it is cheaper.
     accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp", "plan"}
-        How the total will be counted, as ``protect`` knows it, or "plan" for prices that are declared. By default that with
-        the least epsilon; "pure", which needs no delta, where that is at most 1 % more.
+        How the total will be counted, as for ``protect``, or "plan" for declared prices. The default is the one with the
+        lowest epsilon; or "pure", which needs no delta, if it costs at most 1 % more.
     rows : int, optional
-        About how many rows count, from outside the data: the errors of means depend on it.
+        Roughly how many rows count, if that is public: the errors of means depend on it.
     reconcile : bool
-        Whether wanted errors are those after `reconcile`, which ``plan(df)`` then calls: tables of counts that tell of each
-        other need less noise.
+        Whether wanted errors are those after `reconcile`, which ``plan(df)`` then calls. Tables of counts that share columns
+        then cost less.
     complete : list of str, optional
-        With it: columns of which no row lies outside the parts of any table, as `reconcile` takes them.
+        With ``reconcile=True``: columns for which no row is outside the listed keys or bins of any table, as for `reconcile`.
 
     Returns
     -------

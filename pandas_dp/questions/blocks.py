@@ -72,9 +72,9 @@ class BlockQuestions(PreparedFrame):
             Listed groups; from the schema if left out. Without any, and with a ``delta`` in the price, half of epsilon and
             the whole delta find them as in ``unique``.
         bounds : (lower, upper), optional
-            Of the block means, and of each value; from the schema if left out.
+            Bounds of each value, and so of the block means; from the schema if left out.
         blocks : int, optional
-            Blocks a group; chosen from the noisy sizes where left out.
+            Number of blocks of each group; by default it is chosen from the noisy sizes.
         aggregator : {"auto", "median", "mean", "smooth"}
         error_bar : bool
             Two fifths of what medians cost buy an interval of each, of the median of the block means; they err more then,
@@ -83,9 +83,9 @@ class BlockQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A Series over all listed groups. ``table()`` adds the noisy sizes (of units, where these own several rows),
-            bought with a tenth of the price, and whether a group has 5 rows a block. One that may have fewer has no value,
-            a noisy mean only below 3: down to there the expected share of empty blocks is taken out of it.
+            A Series over all listed groups. ``table()`` adds the noisy sizes (numbers of units, if units have several rows),
+            bought with a tenth of the price, and whether a group has 5 rows per block. A group that may have fewer has no
+            value. For noisy means the limit is 3: they are corrected for the expected share of empty blocks.
 
         Raises
         ------
@@ -93,12 +93,11 @@ class BlockQuestions(PreparedFrame):
 
         Notes
         -----
-        A unit lies in one block of each of at most max_groups groups, so the price holds once for all groups with one
-        row a unit under add_remove; twice the groups can change under replace_one.
-        For a plain mean ``groupby(by)[column].mean()`` is usually better: its noise is (upper - lower) / (rows epsilon)
-        instead of (upper - lower) / (blocks epsilon). Sample and aggregate wins where the bounds are very wide and the
-        values narrow.
-        Source: Nissim, Raskhodnikova, Smith 2007; Smith 2011; McSherry 2009.
+        A unit lies in one block of each of at most max_groups groups. So with one row per unit, all groups together cost
+        epsilon once under add_remove. Under replace_one, two groups can change. For a plain mean
+        ``groupby(by)[column].mean()`` is usually better: its noise is (upper - lower) / (rows epsilon) instead of (upper -
+        lower) / (blocks epsilon). Sample and aggregate wins where the bounds are very wide and the values narrow. Source:
+        Nissim, Raskhodnikova, Smith 2007; Smith 2011; McSherry 2009.
 
         Examples
         --------
@@ -139,7 +138,7 @@ class BlockQuestions(PreparedFrame):
         rows: int | None = None,
         error_bar: bool = False,
     ) -> Any:
-        """One number, several, or one of listed keys that a function of yours computes from a table, by sample and aggregate.
+        """Your own function of a table, by sample and aggregate: one number, several numbers, or one of listed keys.
 
         The rows are split into random blocks (all rows of a unit into one), the function runs on each block, and its
         results are combined privately.
@@ -147,19 +146,19 @@ class BlockQuestions(PreparedFrame):
         Parameters
         ----------
         function : callable
-            Takes a DataFrame with this table's columns and some of its rows, returns a number (a key). Numbers come as
-            float64, also those in categories (missing there from 2**53 on), and dates as timestamps. An exception, or a
-            result that is no finite number, counts as the middle of the bounds (no vote). It should compute from its
-            argument alone and keep nothing from one block to the next; all blocks without rows get what it returned for
-            one of them.
+            Takes a DataFrame with this table's columns and some of its rows, and returns a number (for a vote, a key). Numbers
+            arrive as float64, also those in categories (missing there from 2**53 on), and dates as timestamps. An exception,
+            or a result that is not a finite number, counts as the middle of the bounds (for a vote, as no vote). It should
+            compute from its argument alone and keep nothing from one block to the next. It is called once for all blocks
+            without rows.
         bounds : (lower, upper) or dict of str to (lower, upper), optional
             Public range of the results; not for a vote. A dict names several numbers: the function returns a dict or Series
             with these names, or as many numbers in their order.
         keys : list, optional
             Public list of the results that a vote counts.
         blocks : int, optional
-            How many; where left out with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 810/e
-            instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250. At most n.
+            Number of blocks. By default, with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 810/e
+            instead of 100/e for a Winsorized mean; for a mean 50, or 25 if n is unknown or below 250. At most n.
         aggregator : {"auto", "median", "mean", "smooth", "winsorized", "vote"}
             ``auto`` takes the median where blocks times epsilon is at least 50 (and, without ``blocks``, n at least 10 times
             the blocks), the noisy mean otherwise. ``smooth`` is their median with noise scaled to its smooth sensitivity.
@@ -169,38 +168,38 @@ class BlockQuestions(PreparedFrame):
             How far beyond its quartiles a Winsorized mean clips: 1.5 times their distance, or as Smith 2011 proves the best
             for very many blocks.
         rows : int, optional
-            About how many rows (units, where they own several rows) there are, if that is public: never from the data. Taken
-            from the table where the number is public anyway.
+            Roughly how many rows there are (units, if units have several rows), if that is public: never from the data. If the
+            number of rows is public in this budget, it is known already.
         error_bar : bool
-            Of a median of one number: two fifths of the price buy an interval, of the median of the block results. It errs
-            more then, and takes more blocks.
+            For a median of one number: two fifths of the price buy an interval for the median of the block results. The median
+            itself then has a larger error, and takes more blocks.
 
         Returns
         -------
         Release
-            A float within the bounds, a Series by name, or a key. It is not stored: asking again is charged again. Its notes
-            say where public numbers alone show that the noise is a large part of the bounds; noise as wide as the bounds, or
-            as all blocks or votes, is refused before it is charged.
+            A float within the bounds, a Series by name, or a key. It is not stored: asking again is charged again. If public
+            numbers show that the noise is a large part of the bounds, its notes say so. If the noise is as wide as the bounds,
+            or as the number of blocks or votes, the question is refused before it is charged.
 
         Raises
         ------
         BudgetExceededError, UnverifiedFrameError, ArgumentValueError
         ArgumentTypeError
-            Also where the function makes a TypeError, NameError, AttributeError or KeyError, returns what is no number (for a
-            vote: no key) or asks a question, on a made-up table with the columns of this one: it is tried before anything is
-            read or charged.
+            Also if the function raises a TypeError, NameError, AttributeError or KeyError on a made-up table with the columns
+            of this one, returns something that is not a number (for a vote: not a key), or asks a question. This is tried
+            before anything is read or charged.
 
         Notes
         -----
-        One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. Blocks
-        are of equal size under replace_one with rows=True, one row per unit and no filter; else each unit is drawn by itself.
-        What else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
-        Of files and of Dask DataFrames the columns come to this process, all rows at once: a warning says so before the charge.
-        With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
-        epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
-        epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon / 2 (exponential
-        mechanism where the session has delta > 0).
-        Source: Nissim, Raskhodnikova, Smith 2007, Section 4; Smith 2011; blocks: Mohan, Thakurta, Shi, Song, Culler 2012.
+        One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. Blocks have
+        equal sizes under replace_one with rows=True, one row per unit and no filter. Otherwise each unit draws its block
+        independently. What else the function does (printing, writing files, taking a long time) is not controlled. Inside, it
+        must not ask another question. For files and Dask DataFrames, all rows of the columns are loaded into this process; a
+        warning says so before the charge. With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median,
+        exponential mechanism of rate epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized
+        mean, two quartiles at epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon /
+        2 (exponential mechanism where the session has delta > 0). Source: Nissim, Raskhodnikova, Smith 2007, Section 4; Smith
+        2011; blocks: Mohan, Thakurta, Shi, Song, Culler 2012.
 
         Examples
         --------
@@ -293,10 +292,10 @@ class BlockQuestions(PreparedFrame):
         k : int
             Number of centres.
         bounds : dict of str to (lower, upper), optional
-            Of each column, from the schema if left out: values are clipped to them, and distances are measured in
-            their widths.
+            Bounds of each column; from the schema if left out. Values are clipped to them, and distances are measured in their
+            widths.
         blocks : int, optional
-            Where left out as in ``sample_and_aggregate``, with epsilon / (k columns) for epsilon.
+            By default as in ``sample_and_aggregate``, with epsilon / (k times the number of columns) in place of epsilon.
         aggregator : {"auto", "median", "mean", "smooth"}
             "smooth" takes all centres of the block that most others resemble, with noise scaled to its smooth sensitivity;
             at most 2,000 blocks.
@@ -306,9 +305,8 @@ class BlockQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A DataFrame with k rows and these columns. Its notes say where public numbers alone show that the noise is a large
-            part of the bounds, as it is at k columns / epsilon of more than a few; noise as wide as the bounds is refused
-            before it is charged.
+            A DataFrame with k rows and these columns. If public numbers show that the noise is a large part of the bounds, its
+            notes say so. If the noise is as wide as the bounds, the question is refused before it is charged.
 
         Raises
         ------
@@ -317,12 +315,12 @@ class BlockQuestions(PreparedFrame):
         Notes
         -----
         Each block's centres are sorted by their first coordinate, then the next, and one unit changes the centres of one
-        block, under add_remove and replace_one alike. Each of the k d coordinates is the private median of the blocks' at
-        epsilon / (k d), or their noisy mean where blocks times that is below 50. "smooth" errs more, and needs about 60 k d
-        / epsilon blocks, but its centres are those of one and the same block. Well separated clusters of similar size are
-        found; clusters that are close in the first column are matched badly between blocks, so put the column that
-        separates them first.
-        Source: Nissim, Raskhodnikova, Smith 2007, Sections 4 and 5.
+        block, under add_remove and replace_one alike. With d columns, each of the k d coordinates is the private median of
+        that coordinate over the blocks, at epsilon / (k d). If the number of blocks times this epsilon is below 50, it is the
+        noisy mean instead. "smooth" has a larger error and needs about 60 k d / epsilon blocks, but all its centres come from
+        the same block. Well separated clusters of similar size are found; clusters that are close in the first column are
+        matched badly between blocks, so put the column that separates them first. Source: Nissim, Raskhodnikova, Smith 2007,
+        Sections 4 and 5.
 
         Examples
         --------
@@ -367,26 +365,27 @@ class BlockQuestions(PreparedFrame):
     ) -> Any:
         """One number, or several, that a function of yours computes from the whole table, with noise for its sensitivity.
 
-        The definition that differential privacy starts from: what one unit can move, you say, and the noise hides it.
+        This is the basic mechanism of differential privacy: you say how far one unit can move the result, and the noise hides
+        it.
 
         Parameters
         ----------
         function : callable
             Takes a DataFrame with this table's columns and the rows that count, at most ``max_rows`` of each unit, and returns
-            a number. Columns come as ``sample_and_aggregate`` hands them out. An exception, or a result that is no finite
-            number, counts as 0. It should compute from its argument alone. It is tried on made-up rows first, as the function
-            of ``sample_and_aggregate`` is.
+            a number. Columns have the dtypes that ``sample_and_aggregate`` uses. An exception, or a result that is not a
+            finite number, counts as 0. It should compute from its argument alone. It is first tried on made-up rows, as in
+            ``sample_and_aggregate``.
         sensitivity : number
-            Your word that one unit more or fewer (under replace_one also one whose rows are others) moves what the function
-            returns by at most this much, whatever the tables are. In a budget for each period it is about what a unit does in
-            one of them: of several that are asked its other rows stay. Where the function may fail, your word holds for the 0
-            as well. Nothing checks it: the answer and the certificate say so in ``assumes``.
+            Your statement that one unit more or fewer (under replace_one also a unit with other rows) moves what the function
+            returns by at most this much, for all tables. In a budget for each period, it is about the rows of a unit in one
+            period; its rows in other periods stay. It must also hold if the function fails for one of the tables, which counts
+            as 0. Nothing checks it: the answer and the certificate say so in ``assumes``.
         names : list of str, optional
-            Of several numbers, at most 1,000: the function returns a dict or Series with these names, or as many numbers in
-            their order. Where it returns anything else all count as 0.
+            Names of several numbers, at most 1,000: the function returns a dict or Series with these names, or as many numbers
+            in their order. If it returns anything else, all count as 0.
         norm : {1, 2}
-            Of several numbers: whether the sensitivity is the sum of how far each moves (L1), or the root of the sum of their
-            squares (L2).
+            For several numbers: whether the sensitivity bounds the sum of the absolute changes (L1), or the root of the sum of
+            their squares (L2).
 
         Returns
         -------
@@ -398,20 +397,21 @@ class BlockQuestions(PreparedFrame):
         ------
         BudgetExceededError, UnverifiedFrameError, ArgumentValueError
         ArgumentTypeError
-            Also where the function makes a TypeError, NameError, AttributeError or KeyError, returns what is no number or asks
-            a question, on a made-up table with the columns of this one: before anything is read or charged.
+            Also if the function raises a TypeError, NameError, AttributeError or KeyError on a made-up table with the columns
+            of this one, returns something that is not a number, or asks a question. This is tried before anything is read or
+            charged.
 
         Notes
         -----
         Discrete Laplace noise of scale sensitivity / epsilon at a plain epsilon, discrete Gaussian noise with a ``delta`` or
-        ``rho``, under add_remove and replace_one alike, as the sensitivity is that of the budget's own relation and unit. The
-        noise fits either norm: of d numbers L1 is at most the root of d times L2, and L2 at most L1. Results are rounded to a
-        power of two of at most sensitivity / 2**20 (of several, over their number) and cut to 2**61 steps. Rounding one number
-        costs nothing, rounding several some millionths more noise. A sum of floats errs in its last digits and moves by as much
-        more: where that matters, say a little more than the sensitivity. For what a call of its own answers (counts, sums,
-        means) ask that one: it needs no such word, and clips values. What a function does beside returning numbers cannot be
-        stopped.
-        Source: Dwork, McSherry, Nissim, Smith 2006.
+        ``rho``, under add_remove and replace_one alike: the sensitivity refers to the relation and the unit of the budget.
+        Both norms work with both kinds of noise: for d numbers, L1 is at most the root of d times L2, and L2 is at most L1.
+        Results are rounded to multiples of a power of two of at most sensitivity / 2**20 (for several numbers, divided by
+        their number), and clipped to 2**61 such steps. Rounding one number costs nothing; rounding several numbers adds a few
+        millionths to the noise. A sum of floats has rounding errors, which add to its sensitivity: if that matters, type a
+        slightly larger sensitivity. For counts, sums and means, use the call of that name: it needs no sensitivity from you,
+        and clips values. What a function does besides returning numbers is not controlled. Source: Dwork, McSherry, Nissim,
+        Smith 2006.
 
         Examples
         --------
@@ -433,7 +433,9 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError("function must be callable: release(lambda d: len(d), sensitivity=largest_change)")
         exact = positive(sensitivity, "sensitivity", EXAMPLES["sensitivity"])
         if isinstance(norm, bool) or norm not in (1, 2):
-            raise ArgumentValueError("norm is 1, of the sum of how far each number moves, or 2: norm=1")
+            raise ArgumentValueError(
+                "norm must be 1 (sum of the changes) or 2 (root of the sum of their squares): norm=1"
+            )
         of = () if names is None else _names(names)
         wrong = no_vector(of) if of else one_number
         tried = rehearse(function, self._empty().dtypes, wrong, without=WHOLE_ZERO)

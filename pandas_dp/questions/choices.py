@@ -52,14 +52,14 @@ class ChoiceQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            Listed values; from the schema if left out. Never from the data: see ``unique``. Others are ignored. Without
-            any, and with a ``delta`` in the price, the keys are found: see the notes.
+            Listed values; from the schema if left out. Never from the data: see ``unique``. Other values are ignored. Without
+            a list, and with a ``delta`` in the price, keys are discovered: see the notes.
 
         Returns
         -------
         Release
-            The key. ``interval`` says how far its count may be below the largest; of found keys it is not known. None where
-            no key was found.
+            The key. ``interval`` says how far its count may be below the largest; for discovered keys this is not known. None
+            if no key was discovered.
 
         Raises
         ------
@@ -69,8 +69,8 @@ class ChoiceQuestions(PreparedFrame):
         -----
         Permute-and-flip on the counts (exponential mechanism where the session has delta > 0). Under add_remove all
         counts move one way and the rate is epsilon / c, under replace_one epsilon / (2 c), c the rows of a unit in one
-        key. Found keys: the whole price buys the noisy counts of ``value_counts``, by the same threshold, of which the key
-        with the largest is told and nothing else. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
+        key. Discovered keys: the whole price buys the noisy counts of ``value_counts``, with the same threshold. Only the key
+        with the largest noisy count is released. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
 
         Examples
         --------
@@ -94,14 +94,14 @@ class ChoiceQuestions(PreparedFrame):
         k : int
             At most the number of keys.
         keys : list, optional
-            Listed values; from the schema if left out. Other values are ignored. Without any, and with a ``delta`` in
-            the price, the keys are found as by ``mode``, and may be fewer than k.
+            Listed values; from the schema if left out. Other values are ignored. Without a list, and with a ``delta`` in the
+            price, keys are discovered as by ``mode``; there may be fewer than k.
 
         Returns
         -------
         Release
             A Series of keys with index 1..k, named "rank". ``interval`` says how far each key's count may be below the true
-            one of its rank, for all ranks together. The counts themselves are another question.
+            count of its rank, for all ranks together. The counts themselves are not released.
 
         Raises
         ------
@@ -110,9 +110,9 @@ class ChoiceQuestions(PreparedFrame):
         Notes
         -----
         k choices as by ``mode``, each at epsilon / k among the keys that are left: permute-and-flip, or the exponential
-        mechanism where the session has delta > 0. All counts of one rank err by less than (k / rate) (ln keys + ln k +
-        ln(1/a)) with probability 1 - a, rate = epsilon / c under add_remove and epsilon / (2 c) under replace_one, c the
-        rows of a unit in one key. Source: McKenna, Sheldon 2020; Durfee, Rogers 2019.
+        mechanism if the session has delta > 0. With probability 1 - a, the counts of all ranks are off by less than (k / rate)
+        (ln keys + ln k + ln(1/a)). The rate is epsilon / c under add_remove and epsilon / (2 c) under replace_one, where c is
+        the number of rows of a unit in one key. Source: McKenna, Sheldon 2020; Durfee, Rogers 2019.
 
         Examples
         --------
@@ -144,17 +144,16 @@ class ChoiceQuestions(PreparedFrame):
             Public prices to choose from, positive; floats stand for their decimals. ``pandas_dp.geometric_prices`` makes a
             list.
         bounds : (0, highest), optional
-            Instead of prices: all multiples of highest / 2**16 up to the highest price, a fine grid for any price. From the
-            schema where both are left out.
+            In place of prices: the candidates are all multiples of highest / 2**16 up to the highest price. From the schema if
+            both are left out.
         supply : int, optional
             How many can be sold; no limit by default.
 
         Returns
         -------
         Release
-            The price, a float. ``interval`` says how far its revenue may be below the largest, in the unit of the bids,
-            ``notes`` how far it is on average. The revenue itself is not free and not shown: ask
-            ``query("bid >= 20").count()`` for it.
+            The price, a float. ``interval`` says how far its revenue may be below the largest, in the unit of the bids, and
+            ``notes`` how far it is on average. The revenue itself is not shown: ask ``query("bid >= 20").count()`` for it.
 
         Raises
         ------
@@ -162,15 +161,14 @@ class ChoiceQuestions(PreparedFrame):
 
         Notes
         -----
-        Permute-and-flip (exponential mechanism where the session has delta > 0) on exact revenues, with rate epsilon /
-        (k P): one unit moves the revenues at two prices apart by at most k P under add_remove and replace_one alike, k
-        = ``max_rows`` (at most the supply), P the highest price. With probability 1 - a the revenue is within (k P /
-        epsilon) (ln(prices) + ln(1/a)) of the best on the list, on average within (k P / epsilon) ln(prices). With
-        ``bounds=`` the average is also at least OPT - (3 k P / epsilon) ln(e + (epsilon / k)^2 OPT m / P), OPT the
-        largest revenue on the grid and m the items sold there (McSherry, Talwar 2007, Theorem 9, for k = P = 1); any
-        price of (0, P] at which M items are sold earns at most M P / 2**16 more than the grid price below it. Noise
-        added to the best price itself would be useless: one step above what a bidder pays, all revenue is lost.
-        Source: McSherry, Talwar 2007; McKenna, Sheldon 2020.
+        Permute-and-flip (exponential mechanism if the session has delta > 0) on exact revenues, with rate epsilon / (k P).
+        Here k is ``max_rows`` (at most the supply) and P the highest price: one unit changes the difference of two revenues by
+        at most k P, under add_remove and replace_one alike. With probability 1 - a the revenue is within (k P / epsilon)
+        (ln(prices) + ln(1/a)) of the best on the list, on average within (k P / epsilon) ln(prices). With ``bounds=`` the
+        average is also at least OPT - (3 k P / epsilon) ln(e + (epsilon / k)^2 OPT m / P), OPT the largest revenue on the grid
+        and m the items sold there (McSherry, Talwar 2007, Theorem 9, for k = P = 1); any price of (0, P] at which M items are
+        sold earns at most M P / 2**16 more than the grid price below it. Noise added to the best price itself would be
+        useless: one step above what a bidder pays, all revenue is lost. Source: McSherry, Talwar 2007; McKenna, Sheldon 2020.
 
         Examples
         --------
@@ -214,18 +212,18 @@ class ChoiceQuestions(PreparedFrame):
             Public values (numbers, texts, dates, or tuples of them), each once.
         score : str or callable
             Score of one row for one candidate: a text with the name ``candidate`` in it, such as ``"bid >= candidate"``, or
-            ``lambda d, candidate: d.bid >= candidate``. Both are read as ``query`` and ``filter`` read them, so a row's score
-            depends on that row alone. A true condition scores 1; missing scores count as the least. Refused are scores that
-            `cap` would clipped to the same for all candidates on four made-up rows, where numbers are 1 to 4.
+            ``lambda d, candidate: d.bid >= candidate``. Both are read as ``query`` and ``filter`` read them, so the score of a
+            row depends on that row alone. A true condition scores 1; a missing score counts as the lowest. A score is refused
+            if, on four made-up rows with numbers from 1 to 4, it is clipped by `cap` to the same value for all candidates.
             With ``sensitivity``: a function of a whole table and a candidate that returns a number. It runs on a copy of the
-            rows; an exception, or a result that is no finite number, counts 0. It is tried on a made-up table first, as the
-            function of ``sample_and_aggregate`` is.
+            rows; an exception, or a result that is not a finite number, counts as 0. It is first tried on a made-up table, as
+            in ``sample_and_aggregate``.
         cap : number or (lower, upper)
-            The largest score of a row, the least being 0; or both: ``cap=(-2, 0)``. Scores are clipped to them.
+            The largest score of a row, if the lowest is 0; or both: ``cap=(-2, 0)``. Scores are clipped to this range.
         sensitivity : number, optional
-            Your word that one row more or fewer (under replace_one also one that is changed, which may count twice) moves the
-            score of a whole table by at most this much, for all tables and candidates. Nothing checks it: the answer says
-            so in ``assumes``. Such an answer is not stored.
+            Your statement that one row more or fewer (under replace_one also a changed row, which may move it twice as far)
+            moves the score of a whole table by at most this much, for all tables and candidates. Nothing checks it: the answer
+            says so in ``assumes``. Such an answer is not stored.
         weights : list of number, optional
             Base measure: a positive weight for each candidate, together exactly 1.
 

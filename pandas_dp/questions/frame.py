@@ -190,8 +190,8 @@ class PricedFrame(
         Parameters
         ----------
         column : str, optional
-            Rows with a missing value in it do not count. All rows count where it is left out, and where the schema says that
-            missing values of the column are a constant.
+            Rows with a missing value in it do not count. All rows count if it is left out, or if the schema replaces missing
+            values of the column by a constant.
 
         Returns
         -------
@@ -204,10 +204,9 @@ class PricedFrame(
 
         Notes
         -----
-        One row moves a count by 1 under both relations; a unit by at most ``max_rows`` (heavier units count as that
-        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row per unit, and no filter,
-        the number of rows is public: it is returned exact, at price 0.
-        Source: Ghosh, Roughgarden, Sundararajan 2009.
+        One row moves a count by at most 1 under both relations, and a unit by at most ``max_rows`` (a unit with more rows
+        counts as that many). Discrete Laplace noise of scale max_rows / epsilon. If the number of rows is public (replace_one
+        with rows=True, no filter), it is returned exactly, at price 0. Source: Ghosh, Roughgarden, Sundararajan 2009.
 
         Examples
         --------
@@ -260,7 +259,7 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema if left out. Never from the data: "private" buys bounds, powers of
+            In the column's unit; from the schema if left out. Never from the data. "private" estimates bounds, powers of
             two, with 15 % of the price.
 
         Returns
@@ -274,13 +273,13 @@ class PricedFrame(
 
         Notes
         -----
-        Values are rounded to a lattice of 2**30 steps and summed as integers. Of a unit with several rows the total of all of
-        them counts, clipped to what max_rows = k rows at a bound come to: it moves the sum by at most
-        ``k max(|lower|, |upper|)`` under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one. So light rows
-        count beyond max_rows; what is beyond the cut is left out, and intervals do not cover that.
-        Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
-        Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
-        Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
+        Values are rounded to a lattice of 2**30 steps and summed as integers. If a unit has several rows, its total over all
+        rows counts, clipped to that of k = max_rows rows at a bound. So a unit moves the sum by at most
+        ``k max(|lower|, |upper|)`` under add_remove, and by k (max(upper, 0) - min(lower, 0)) under replace_one. More than
+        max_rows rows can count if their values are small. Intervals do not cover the clipping. Private bounds come from a
+        noisy histogram over powers of two; the notes of the answer say which were found. Source: Dwork, McSherry, Nissim,
+        Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson, Zhang, Lam, Desfontaines,
+        Simmons-Marengo, Gipson 2020.
 
         Examples
         --------
@@ -312,27 +311,27 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema if left out. Never from the data: "private" buys bounds, powers of
-            two, with 15 % of the price. Where each row is a unit, the rest also counts the rows that are clipped, which makes
-            the noise of the mean 1.4 times as large.
+            In the column's unit; from the schema if left out. Never from the data. "private" estimates bounds, powers of two,
+            with 15 % of the price. If each row is a unit, the rest also pays for the number of clipped rows, and the noise of
+            the mean is 1.4 times as large.
         method : {"rotated", "winsorized", "trimmed"}
-            "rotated", the default, is best with bounds that fit: the ratio of two noisy sums, see the notes.
-            "winsorized" is a Winsorized mean of the means of some 850 / epsilon random blocks, for bounds that are very wide
-            because nobody knows narrower ones; with fewer than ten rows a block "rotated" answers. "trimmed" leaves out the
-            lowest and the highest rows, with noise scaled to how far one unit could move what is left.
+            "rotated", the default, is the ratio of two noisy sums, see the notes. It is best if the bounds fit. "winsorized"
+            is a Winsorized mean of the means of about 850 / epsilon random blocks, for bounds that are very wide because
+            nobody knows narrower ones. With fewer than ten rows per block, "rotated" is used instead. "trimmed" leaves out the
+            lowest and the highest rows, with noise scaled to the smooth sensitivity of the result.
         trim : number, optional
             With "trimmed": the share of rows left out at either end, 0.1 by default.
         noise, error_bar : optional
             With "trimmed", as in ``quantile`` with ``method="smooth"``.
         population : bool
-            The same price also buys what ``.interval(of="population")`` needs, where rows are a random sample; its error
-            grows by up to 12 %. Means of bools have that interval anyway.
+            The same price also buys ``.interval(of="population")``, for rows that are a random sample. The noise grows by up
+            to 12 %. Means of bools always have this interval.
 
         Returns
         -------
         Release
-            A float within the bounds (a Timestamp or Timedelta for dates and durations). NaN (NaT) where the noisy sums hold
-            too few rows, in all or in a group: a note says how many would have given a value.
+            A float within the bounds (a Timestamp or Timedelta for dates and durations). NaN (NaT) if there may be too few
+            rows, in all or in a group; a note says how many would have given a value.
 
         Raises
         ------
@@ -340,22 +339,21 @@ class PricedFrame(
 
         Notes
         -----
-        The whole price buys two sums whose ratio is the mean. A unit moves them together by max_rows (upper - lower)
-        under add_remove, twice that under replace_one, where the two are centred: the sum of the distances from the middle of
-        the bounds and the number of rows, with 1.4 times less error. Where the number of rows is public, replace_one with
-        rows=True on a table in memory, not filtered, and the schema has a constant for the column's missing values, it buys one
-        sum, which is divided by that number: the error is that of ``sum`` over it. A unit with more than max_rows rows is
-        scaled down as a whole and weighs as much as max_rows rows, so that the mean leans to the lighter units.
-        The error of "winsorized" does not grow with the bounds but shrinks with the square root of the rows alone. It is
-        worse than the default unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the
-        column. A twentieth of the price buys the number of rows (units, where these own several), on which it depends, with
-        97.5 %, which of both answers; the answer says so. Where that number is public, and all rows hold a value, nothing is
-        spent on it. Too small a public number is refused. The charge is that of the dearer way in any case.
-        The noise of "trimmed" is about as large as 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less,
-        seldom 10 times that, once there are some 100 / epsilon rows, but at least 1e-7 (upper - lower) / epsilon: else it does
-        not grow with the bounds. Where values are skewed a trimmed mean is another number than the mean.
-        Source: Kulesza, Suresh, Wang 2024; "winsorized": Smith 2011; "trimmed": Nissim, Raskhodnikova, Smith 2007; Bun,
-        Steinke 2019.
+        The whole price buys two sums whose ratio is the mean. Under add_remove, a unit moves the two by max_rows (upper -
+        lower) in total. Under replace_one, it moves them by twice that, but there the two sums are centred (the distances from
+        the middle of the bounds, and the number of rows), which makes the error 1.4 times smaller. If the number of rows is
+        public (replace_one with rows=True, a table in memory, no filter) and the schema replaces the column's missing values
+        by a constant, only one sum is bought and divided by that number; the error is that of ``sum``, divided by it. The rows
+        of a unit with more than max_rows rows get a smaller weight, together that of max_rows rows. The error of "winsorized"
+        does not grow with the bounds; it shrinks with the square root of the rows. It is larger than that of the default
+        unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the column. A twentieth of the
+        price buys the number of rows (units, if units have several rows). If there may be too few rows, by this noisy number
+        at 97.5 % confidence, "rotated" answers, and the answer says so. If the number is public and no value can be missing,
+        nothing is spent on it, and a number that is too small is refused. The charge is the same in every case. The noise of
+        "trimmed" is about 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less and seldom 10 times as
+        much, if there are at least about 100 / epsilon rows. It is at least 1e-7 (upper - lower) / epsilon; otherwise it does
+        not grow with the bounds. If values are skewed, a trimmed mean differs from the mean. Source: Kulesza, Suresh, Wang
+        2024; "winsorized": Smith 2011; "trimmed": Nissim, Raskhodnikova, Smith 2007; Bun, Steinke 2019.
 
         Examples
         --------
@@ -396,13 +394,13 @@ class PricedFrame(
         bounds : (lower, upper) or "private", optional
             As for ``mean``.
         ddof : {0, 1}
-            What is taken from the number of rows before it divides, as in pandas.
+            The divisor is the number of rows minus ddof, as in pandas.
 
         Returns
         -------
         Release
-            A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1). NaN
-            where there are too few rows, as for ``mean``.
+            A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1). NaN if
+            there may be too few rows, as for ``mean``.
 
         Raises
         ------
@@ -410,11 +408,10 @@ class PricedFrame(
 
         Notes
         -----
-        The whole price buys three sums that a row moves by 1 in all under add_remove, by 2 under replace_one, a unit by
-        max_rows times that. Where the number of rows is public and no row can be missing, see ``mean``, it buys two, of the
-        distances from the middle of the bounds and their squares, which a row moves by 9/4 of half the width: the error is up
-        to a third less.
-        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024.
+        The whole price buys three sums. A row moves them by 1 in total under add_remove and by 2 under replace_one, and a unit
+        by max_rows times that. If the number of rows is public and no value can be missing (see ``mean``), it buys two sums:
+        of the distances from the middle of the bounds and of their squares. A row moves these by 9/4 of half the width, and
+        the error is up to a third smaller. Source: Fitzsimons, Honaker, Shoemate, Singhal 2024.
 
         Examples
         --------
@@ -427,7 +424,7 @@ class PricedFrame(
         return self._variance("var", column, bounds, ddof)
 
     def std(self, column: str, *, bounds: Any = None, ddof: int = 1) -> FloatRelease:
-        """Return the standard deviation: the square root of ``var`` at the same price, hence slightly biased.
+        """Return the standard deviation: the square root of ``var``, at the same price; it is slightly biased.
 
         Parameters
         ----------
@@ -440,7 +437,7 @@ class PricedFrame(
         Returns
         -------
         Release
-            A float in the column's unit. NaN where there are too few rows, as for ``mean``.
+            A float in the column's unit. NaN if there may be too few rows, as for ``mean``.
 
         Raises
         ------
@@ -448,8 +445,8 @@ class PricedFrame(
 
         Notes
         -----
-        Made of the sums of ``var``, with their sensitivity under add_remove and replace_one; the root is free.
-        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024.
+        Computed from the sums of ``var``, with their sensitivity under add_remove and replace_one; the root is free. Source:
+        Fitzsimons, Honaker, Shoemate, Singhal 2024.
 
         Examples
         --------
@@ -467,46 +464,47 @@ class PricedFrame(
         return self._ask(self._text(ddof=ddof), question, (column,))
 
     def refine(self, answer: Answered) -> Answered:
-        """Pay more for an answer: it is drawn once more, as precise as one that had cost both prices together.
+        """Pay more for an answer, to make it as precise as one that cost both prices together.
 
-        A new question at a higher price throws the first answer away. This one does not: the new answer is drawn so that
-        the two together tell no more than the new one alone, and only the difference is charged. Where that cannot be, the
-        question is drawn anew at the price offered and the answer is the mean of all draws, weighted by their precision: the
-        notes of the answer say which it was, and why.
+        A new question at a higher price would not use the first answer. Here the new answer is drawn so that
+        both answers together reveal no more than the new one alone, and only the difference is charged. If that is not
+        possible, the question is asked again at the price given, and the answer is the mean of all draws, weighted by their
+        precision. The notes of the answer say which it was, and why.
 
         Parameters
         ----------
         answer : Release
-            A count, sum, mean, variance, histogram or table of counts or sums, of listed keys, that this session answered
-            for this frame; or what ``refine`` made of one. Each is refined once: go on with the last. With ``within=`` what is
-            missing to that error is paid; where nothing is, the answer itself comes back.
+            A count, sum, mean, variance, histogram or table of counts or sums, of listed keys, that this session answered for
+            this frame, or a refined one. Each is refined once: to refine again, give the last one. With ``within=``, the price
+            is what this error costs beyond what was paid; if nothing is missing, the answer itself is returned.
 
         Returns
         -------
         Release
-            The same question, with the noise of the sum of the prices, or with that of the mean. Run again it costs nothing.
+            The answer to the same question, with the noise of both prices together, or with that of the mean. Asked again, it
+            costs nothing.
 
         Raises
         ------
         LedgerError
-            It is a choice, a quantile or an answer of several looks; of another session, frame or table; it was refined before
-            at another price; or the ledger holds a newer draw.
+            The answer is a choice, a quantile or made of several measurements; it is from another session, frame or table; it
+            was refined before at another price; or the ledger holds a newer draw.
         ArgumentTypeError, ArgumentValueError
-            Not an answer; steps, ``fresh=True`` or a preview.
+            For something that is not an answer, and with steps, ``fresh=True`` or a preview.
         BudgetExceededError
             The budget cannot pay.
 
         Notes
         -----
-        Refined are answers with Laplace noise in a budget without a delta and without a plan, of rows in memory that this
-        process drew them from, where a unit is a row. With prices e and f the charge is e + f, and both answers together
-        have a privacy loss of at most e + f, under ``add_remove`` and under ``replace_one``, as one answer at e + f has.
-        The answer at e is exactly the answer at e + f plus noise that no data touch. Whoever refines only answers that look
-        surprising should know that an interval covers in 95 % of all answers, not of those. The rows are those that were
-        protected: never write into their memory past pandas. A mean is that of all draws of the question that this process
-        knows, of the same rows, rounded to steps of the noise; each draw is charged in full. In a budget for each period, with
-        ``table=`` and no version, it is that of the answer given, its own draws and a new one. Source: Koufogiannis, Han,
-        Pappas 2016.
+        An answer can be refined if it has Laplace noise, its budget has no delta and no plan, each row is a unit, and this
+        process drew it from rows in memory. With prices e and f the total charge is e + f, and both answers together have a
+        privacy loss of at most e + f, under ``add_remove`` and under ``replace_one``, like one answer at e + f. The answer at
+        e is exactly the answer at e + f plus noise that does not depend on the data. If you refine only answers that look
+        surprising, intervals cover less than 95 % of these. The rows must stay as they were protected: never write into their
+        memory past pandas. Otherwise the answer is the mean of all draws of the question, from the same rows, that this
+        process knows, rounded to steps of the noise; each draw is charged in full. In a budget for each period, with
+        ``table=`` and no version, it is the mean of the answer given, its earlier draws and a new one. Source: Koufogiannis,
+        Han, Pappas 2016.
 
         Examples
         --------

@@ -143,8 +143,8 @@ class GroupStatistics:
 
         Notes
         -----
-        A row is in one group, so all groups together cost what one answer costs under add_remove, and need twice the noise
-        under replace_one; of a unit the rows of at most ``max_groups`` groups count. Source: McSherry 2009.
+        A row is in one group. So all groups together cost as much as one answer under add_remove, and need twice the noise
+        under replace_one. The rows of a unit count in at most ``max_groups`` groups. Source: McSherry 2009.
 
         Examples
         --------
@@ -160,7 +160,7 @@ class GroupStatistics:
         return self._ask(CountBy(self._parts.by, self._parts.labels, name="size"), None)
 
     def count(self, column: str | None = None) -> SeriesRelease:
-        """Count the non-null rows of a column in each group, without a column the rows; see `PricedFrame.count`.
+        """Count the non-null rows of a column in each group, or all rows if no column is given; see `PricedFrame.count`.
 
         Examples
         --------
@@ -201,11 +201,12 @@ class GroupStatistics:
 
         Notes
         -----
-        The total of a unit's rows in a group counts, clipped to what max_rows_per_group rows at a bound come to. Where the
-        sizes of its totals come to more than max_rows rows (max_groups times max_rows_per_group where that is less) at a bound
-        do, all are made smaller in proportion. So no row is dropped at random, a unit may be in more than max_groups groups,
-        and of values of one sign the sums of all groups add up to ``sum`` where these bounds are left out.
-        Bounds by key are as for ``mean``; the noise of a sum is in proportion to the larger of the bounds of its own group.
+        In each group, the total of a unit's rows counts, clipped to that of max_rows_per_group rows at a bound. If the
+        absolute totals of a unit add up to more than that of max_rows rows at a bound (or of max_groups times
+        max_rows_per_group rows, if that is less), all are reduced in proportion. So no row is dropped at random, and a unit
+        may be in more than max_groups groups. If all values have one sign, and max_groups and max_rows_per_group are left out,
+        the sums of all groups add up to ``sum``. Bounds by key are as for ``mean``; the noise of a sum is in proportion to the
+        larger of the bounds of its own group.
 
         Examples
         --------
@@ -225,13 +226,13 @@ class GroupStatistics:
         return self._ask(asked(self._frame, question, bounds, SUM_BITS), column)
 
     def mean(self, column: str | None = None, *, bounds: Any = None, population: bool = False) -> SeriesRelease:
-        """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random.
+        """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond the caps of a unit are dropped at random.
 
         Notes
         -----
-        Under replace_one, too, of two sums that are not centred: in groups those would move twice as far.
-        Each of the listed keys of one column may have bounds of its own, ``bounds={"glucose": (0, 500), "ph": (7, 8)}``: values
-        are clipped to those of their key, and the noise of a mean is in proportion to the width of its own.
+        The two sums are not centred under replace_one, because by group centred sums would move twice as far. Each of the
+        listed keys of one column may have its own bounds, ``bounds={"glucose": (0, 500), "ph": (7, 8)}``. Values are clipped
+        to those of their key, and the noise of each mean is in proportion to the width of its bounds.
 
         Examples
         --------
@@ -331,27 +332,25 @@ class GroupStatistics:
         Parameters
         ----------
         q : float or list of float
-            Several levels give one more level of the index, as in pandas.
+            Several quantile levels add a level to the index, as in pandas.
         bounds, step : optional
             See `PricedFrame.quantile`.
         error_bar : bool
-            Two fifths of the price buy an interval in values of each answer. Without it their ranks err three fifths as much,
-            and nothing tells which groups have rows at all.
+            Two fifths of the price buy an interval in values for each answer. Without it, errors in rank are three fifths as
+            large, but nothing tells which groups have rows at all.
 
         Returns
         -------
         Release
-            A Series, missing where too few rows cannot tell the answer from any other. Without error bars ``interval`` says
-            how far the rank of each answer may be off: a group of fewer rows than that may be given any number within the
-            bounds.
+            A Series. A value is missing if the group has too few rows to tell it. Without error bars, ``interval`` says how
+            far the rank of each answer may be off. A group with fewer rows than that may get any number within the bounds.
 
         Notes
         -----
-        The exponential mechanism of `PricedFrame.quantile` in each group by itself. A row is in one group, so all groups
+        The exponential mechanism of `PricedFrame.quantile`, separately in each group. A row is in one group, so all groups
         cost epsilon once under add_remove. Under replace_one a row may leave one group and enter another, so the rate is
-        half of that; the rows of a unit share the price however they are distributed over the groups. So do the counts of an
-        error bar, whose cuts are those of each group: a row is in one cell of one group.
-        Source: Smith 2011; McSherry, Talwar 2007; McSherry 2009.
+        halved. The price covers a unit however its rows are distributed over the groups. The same holds for the counts of an
+        error bar: a row is in one cell of one group. Source: Smith 2011; McSherry, Talwar 2007; McSherry 2009.
 
         Examples
         --------

@@ -89,8 +89,8 @@ class PricedGroups(GroupStatistics):
         Returns
         -------
         Release
-            A Series of keys. ``interval`` says how far the count of each may be below the largest of its group: a group
-            of fewer rows than that may be given any key.
+            A Series of keys. ``interval`` says how far the count of each may be below the largest of its group. A group with
+            fewer rows than that may get any key.
 
         Raises
         ------
@@ -98,9 +98,9 @@ class PricedGroups(GroupStatistics):
 
         Notes
         -----
-        A choice as by `PricedFrame.mode` in each group by itself, at rate epsilon / r under add_remove and epsilon / (2 r)
-        under replace_one, r the rows of a unit that count: ``max_groups`` bounds the pairs of group and key that a unit is in.
-        Source: McKenna, Sheldon 2020; McSherry, Talwar 2007; McSherry 2009.
+        A separate choice in each group, as by `PricedFrame.mode`, at rate epsilon / r under add_remove and epsilon / (2 r)
+        under replace_one, where r is the number of rows of a unit that count. ``max_groups`` caps the pairs of group and key
+        of a unit. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007; McSherry 2009.
 
         Examples
         --------
@@ -131,7 +131,7 @@ class PricedGroups(GroupStatistics):
         keys : list, optional
             Listed values; from the schema if left out.
         other, null : bool
-            One more part of this column for other values, and for missing ones.
+            An additional part of this column for other values, and one for missing values.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class PricedGroups(GroupStatistics):
         aggregator: str = "auto",
         error_bar: bool = True,
     ) -> SeriesRelease:
-        """One number for each group that a function of yours computes from a table, by sample and aggregate.
+        """Your own function of each group, by sample and aggregate: one number for each.
 
         Each group is split into random blocks, the function runs on each block, and the results of each group are combined
         privately.
@@ -178,12 +178,13 @@ class PricedGroups(GroupStatistics):
         Parameters
         ----------
         function : callable
-            As in `PricedFrame.sample_and_aggregate`, of one number: it takes a DataFrame with this table's columns and some
-            rows of one group. An exception, or a result that is no finite number, counts as the middle of the bounds.
+            As in `PricedFrame.sample_and_aggregate`, for one number: it takes a DataFrame with this table's columns and some
+            rows of one group. An exception, or a result that is not a finite number, counts as the middle of the bounds.
         bounds : (lower, upper)
             Public range of the results, the same for all groups.
         blocks : int, optional
-            Of each group, at most 1,000,000 in all; chosen from the noisy sizes where left out.
+            Number of blocks of each group, at most 1,000,000 in all groups together; by default it is chosen from the noisy
+            sizes.
         aggregator : {"auto", "median", "mean", "smooth"}
             How results are combined; see `PricedFrame.sample_and_aggregate`.
         error_bar : bool
@@ -193,23 +194,23 @@ class PricedGroups(GroupStatistics):
         Returns
         -------
         Release
-            A Series over all listed groups, within the bounds; a group that may have fewer than 5 rows a block has no value.
-            It is not stored: asking again is charged again. ``table()`` adds the noisy sizes (of units, where these own
+            A Series over all listed groups, within the bounds; a group that may have fewer than 5 rows per block has no value.
+            It is not stored: asking again is charged again. ``table()`` adds the noisy sizes (numbers of units, if units have
             several rows), bought with a tenth of the price, and whether a group has enough rows for its blocks.
 
         Raises
         ------
         BudgetExceededError, UnverifiedFrameError, ArgumentValueError
         ArgumentTypeError
-            Also where a trial on a made-up table fails; see `PricedFrame.sample_and_aggregate`.
+            Also if a trial on a made-up table fails; see `PricedFrame.sample_and_aggregate`.
 
         Notes
         -----
-        A row of no listed group is in no block. A unit with several rows is in one block of each of at most ``max_groups``
-        groups, all its rows of a group in the same one. So with m groups a unit changes at most m block results under
-        add_remove and 2 m under replace_one, never more than one of each group, and each group is answered at an equal share
-        of nine tenths of epsilon: all of them with one row per unit under add_remove, half under replace_one.
-        Source: Nissim, Raskhodnikova, Smith 2007, Section 4; McSherry 2009.
+        A row of an unlisted group is in no block. A unit with several rows is in at most ``max_groups`` groups, and in one
+        block of each. So with max_groups = m, a unit changes at most m block results under add_remove and 2 m under
+        replace_one, never more than one in each group. Nine tenths of epsilon are divided by this number for each group: with
+        one row per unit, each group gets all of it under add_remove, and half under replace_one. Source: Nissim,
+        Raskhodnikova, Smith 2007, Section 4; McSherry 2009.
 
         Examples
         --------
@@ -227,7 +228,7 @@ class PricedGroups(GroupStatistics):
         if not callable(function):
             raise ArgumentTypeError("function must be callable")
         if isinstance(bounds, Mapping):
-            raise Line(line, LACKING).refuse("of groups the function returns one number; ask for each by itself")
+            raise Line(line, LACKING).refuse("by group, the function returns one number; ask one call for each number")
         if isinstance(aggregator, str) and aggregator in ("vote", "winsorized"):
             raise Line(line, (("aggregator", ""),)).refuse(
                 f"aggregator={aggregator!r} takes no groups", ArgumentValueError
@@ -259,14 +260,16 @@ class PricedGroups(GroupStatistics):
         Parameters
         ----------
         func : dict of str to str or list of str, or list of str
-            By column: "count", "sum", "mean", "var", "std" or "median", or a list of them; of a selected column the list alone.
+            By column: "count", "sum", "mean", "var", "std" or "median", or a list of them. For a selected column, the list
+            alone.
         bounds : dict of str to (lower, upper), or (lower, upper) of a selected column, optional
         weights : list of numbers, optional
             Share of the price of each answer, in the order written; they add up to 1. Equal if left out.
         within : list of numbers or Timedeltas, optional
-            Instead: the error wanted of each answer of a group; see `PricedFrame.agg`. None is known in advance for means.
+            In place of weights: the wanted error of each answer; see `PricedFrame.agg`. Not for means, whose error is not
+            known in advance.
         error_bar : bool
-            Two fifths of the share of a median buy an interval of each; see `quantile`.
+            Two fifths of the share of each median buy an interval for it; see `quantile`.
         **named : (column, function)
             Names of columns, as in pandas: ``agg(typical=("cost", "median"))``.
 
@@ -277,7 +280,7 @@ class PricedGroups(GroupStatistics):
 
         Notes
         -----
-        Moments of one column are made of the same noisy sums of each group, and agree, as in `PricedFrame.agg`.
+        Moments of one column are computed from the same noisy sums of each group, and agree, as in `PricedFrame.agg`.
 
         Examples
         --------
@@ -338,16 +341,16 @@ class GroupQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            Listed values, which all come back; from the schema if left out. Never from the data, ``df["city"].unique()``:
-            without any, and with a ``delta`` in the price, the keys are found: those with a noisy count above a threshold
-            come back.
+            Listed values, all of which are in the answer; from the schema if left out. Never from the data, such as
+            ``df["city"].unique()``. Without a list, and with a ``delta`` in the price, keys are discovered: those whose noisy
+            count reaches a threshold.
         normalize : bool
-            With listed keys: shares instead of counts, each noisy count over the sum of all of them, clipped to [0, 1]. Rows of
-            keys that are not listed are not in that sum; ``other=True`` counts them as well.
+            With listed keys: shares instead of counts. Each is a noisy count divided by the sum of all noisy counts, clipped
+            to [0, 1]. Rows with unlisted keys are not in that sum, unless ``other=True``.
         sort : bool
-            Sort by the noisy counts; False keeps the listed order, or that of the found keys.
+            Sort by the noisy counts; False keeps the listed order, or the order of the discovered keys.
         other, null : bool
-            With listed keys: one more for other values, and for missing ones.
+            With listed keys: an additional key for other values, and one for missing values.
 
         Returns
         -------
@@ -360,15 +363,15 @@ class GroupQuestions(PreparedFrame):
 
         Notes
         -----
-        Found keys: noise is added to the count of every key that occurs, and the same noisy count is compared and released.
-        Any of the keys that one unit alone holds (at most max_groups, with max_rows_per_group rows each) is listed with
-        probability at most delta; otherwise the guarantee is that of the noise. That is Laplace noise, or Gaussian noise,
-        to which half of delta goes, where the threshold is lower with it; 15 rows at (1, 1e-6) for one row per unit.
-        The delta is charged to the session's ``delta_reserved``. Text, numbers, bools and dates can be found; in columns of
-        objects or categories text and whole numbers (True and 1.0 are 1), and all else counts as missing, as do dates outside
-        the years 1 to 9999 (with a time zone on their first and last day, too), and in categories numbers from 2**53 on, which
-        pandas may have rounded.
-        Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Wilkins, Kifer, Zhang, Karrer 2024.
+        Discovered keys: noise is added to the count of every key that occurs, and the noisy count is compared with a threshold
+        and released. With probability at most delta, any of the keys that only one unit has (at most max_groups, with
+        max_rows_per_group rows each) is listed; otherwise the guarantee is that of the noise. The noise is Laplace noise, or
+        Gaussian noise with half of delta if this gives a lower threshold. The threshold is 15 rows at (1, 1e-6) with one row
+        per unit. The delta is charged to the session's ``delta_reserved``. Text, numbers, bools and dates can be discovered.
+        In columns of objects or categories, text and whole numbers can (True and 1.0 count as 1), and everything else counts
+        as missing. So do dates outside the years 1 to 9999 (with a time zone, also on the first and last day of these) and, in
+        categories, numbers from 2**53 on, which pandas may have rounded. Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009;
+        Wilkins, Kifer, Zhang, Karrer 2024.
 
         Examples
         --------
@@ -398,12 +401,12 @@ class GroupQuestions(PreparedFrame):
         Parameters
         ----------
         column : str or list of str
-            Of several columns the combinations are listed that many units hold.
+            For several columns, combinations that many units have are listed.
 
         Returns
         -------
         Release
-            A Series of keys, sorted, or a DataFrame of combinations; as ``keys=`` of other questions it is public.
+            A Series of keys, sorted, or a DataFrame of combinations. It is public, so it can be ``keys=`` of other questions.
 
         Raises
         ------
@@ -411,16 +414,15 @@ class GroupQuestions(PreparedFrame):
 
         Notes
         -----
-        A key that n units hold is listed with the largest probability that epsilon and delta allow, at most delta for n = 1.
-        With max_groups = m each key gets (epsilon / m, delta / m) under add_remove, half of that under replace_one. Where that
-        leaves little to each, from about 14 groups on (7 under replace_one), a unit in j keys counts 1 / sqrt(j) in each,
-        and those are listed whose sum with Gaussian noise reaches a threshold: for its noise the number of keys plays no
-        part. Half of delta pays for the threshold and is charged to the session's ``delta_reserved``. It mostly
-        takes fewer units than ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said
-        there. A combination is one key: max_groups bounds those that a unit is in, and a row without a key in one of the
-        columns is in none.
-        Source: Desfontaines, Voss, Gipson, Mandayam 2022; of many groups Gopi, Gulhane, Kulkarni, Shen, Shokouhi,
-        Yekhanin 2020.
+        A key that n units have is listed with the largest probability that epsilon and delta allow, at most delta for n = 1.
+        With max_groups = m, each key gets (epsilon / m, delta / m) under add_remove, and half of that under replace_one. If m
+        is large, from about 14 groups on (7 under replace_one), a unit with j keys counts 1 / sqrt(j) in each instead, and
+        keys are listed whose sum with Gaussian noise reaches a threshold. This noise does not grow with the number of keys.
+        Half of delta pays for the threshold and is charged to the session's ``delta_reserved``. ``unique`` mostly needs fewer
+        units with a key than ``value_counts``, which also gives counts; see there for the kinds of keys that can be
+        discovered. A combination is one key: max_groups caps the combinations of a unit, and a row with a missing value in one
+        of the columns has none. Source: Desfontaines, Voss, Gipson, Mandayam 2022; of many groups Gopi, Gulhane, Kulkarni,
+        Shen, Shokouhi, Yekhanin 2020.
 
         Examples
         --------
@@ -458,18 +460,19 @@ class GroupQuestions(PreparedFrame):
         by : str or list of str
             Several columns give a group for each combination of their keys and bins.
         keys : list, dict or DataFrame, optional
-            Listed values, in the order wanted; from the schema if left out. Every one comes back. Never from the data,
-            ``df["state"].unique()``: ``df.dp(epsilon=0.5, delta=1e-7).unique("state")`` is public. Of several columns a dict
-            by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any, and
-            with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
-            epsilon and the whole delta find them as in ``unique`` (half of delta, where units have so many groups that
-            Gaussian noise on the sums is less than half of Laplace noise). Of several columns the combinations are found
-            that many units hold; where some columns are listed, a row with another value in one of them counts nowhere.
+            Listed values, in the order wanted; from the schema if left out. All of them are in the answer. Never from the
+            data, such as ``df["state"].unique()``; ``df.dp(epsilon=0.5, delta=1e-7).unique("state")`` is public. For several
+            columns, a dict by column, or a public table whose rows are the possible combinations (at most 1,000,000). Without
+            a list, and with a ``delta`` in the price, keys are discovered as in ``value_counts``. For ``sum`` and ``mean``,
+            half of epsilon and the whole delta discover them as in ``unique`` (half of delta, if units have so many groups
+            that Gaussian noise on the sums is less than half of Laplace noise). For several columns, combinations that many
+            units have are discovered. If the keys of some columns are listed, a row with another value in one of these is in
+            no group.
         bins : sequence of numbers or dates, PeriodIndex, or dict, optional
-            In place of keys: edges as ``histogram`` takes them, or consecutive periods of a column of dates, such as
-            ``pd.period_range("2013-01", "2013-12", freq="M")``. Of several columns a dict by column.
+            In place of keys: edges as for ``histogram``, or consecutive periods of a column of dates, such as
+            ``pd.period_range("2013-01", "2013-12", freq="M")``. For several columns, a dict by column.
         other, null : bool
-            One more group for unlisted values, and for missing ones, of each column.
+            An additional group for the unlisted values of each column, and one for its missing values.
 
         Returns
         -------
@@ -481,10 +484,9 @@ class GroupQuestions(PreparedFrame):
 
         Notes
         -----
-        A row lies in one group or in none, so all groups together cost epsilon once under add_remove. Under replace_one it may
-        leave one group and enter another, which doubles the noise. A unit with several rows may be in at
-        most ``max_groups`` groups, that is combinations; the rows of a random choice of them count.
-        Source: McSherry 2009.
+        A row is in at most one group, so all groups together cost epsilon once under add_remove. Under replace_one it may
+        leave one group and enter another, which doubles the noise. A unit with several rows counts in at most ``max_groups``
+        groups (combinations), which are chosen at random. Source: McSherry 2009.
 
         Examples
         --------

@@ -165,31 +165,32 @@ class QuantileQuestions(PreparedFrame):
             Rounded to six decimals. Several levels share the price. Three or more are asked together, which costs about
             log2(levels) shares instead of one for each level, wherever that is the more accurate way.
         bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
-            In the column's unit; values beyond count at the ends. From the schema where left out. With None for an end
-            the distance of the candidates from the known end (or 0) grows by 1 % from each to the next, up to 1e300 or
-            2**64 for integers; the rows beyond the quantile on an open side should be more than 25/epsilon, or the
-            answer may lie far beyond the data. "private" buys bounds with 15 % of the price.
+            In the column's unit; values outside count at the ends. From the schema if left out. If an end is None, the
+            possible answers on that side get farther apart: their distance from the known end (or from 0) grows by 1 % from
+            each to the next, up to 1e300, or 2**64 for integers. On an open side, there should be more than 25/epsilon rows
+            beyond the quantile; otherwise the answer may lie far outside the data. "private" estimates bounds with 15 % of the
+            price.
         step : number, optional
-            Distance of the possible answers: type ``step=1`` for whole numbers. By default 1 for columns of ``Int64`` and other
-            whole numbers with missing values, or whole by the schema's ``dtype``, within bounds up to 2**20 apart (one missing
-            value makes floats of ``int64``), a day for those of days, for other dates and durations a part of a day that clocks
-            show, and about 1/2**16 of the bounds elsewhere. For an open end the distance of the first two, 0.01 (a second for
-            dates and durations) by default.
+            Distance of the possible answers: type ``step=1`` for whole numbers. The default is 1 for ``Int64`` and other
+            nullable integers, and for a column that is whole by the schema's ``dtype``, if the bounds are at most 2**20 apart.
+            (It is not 1 for ``int64``, because one missing value turns it into floats.) For columns of days it is a day, for
+            other dates and durations a part of a day that clocks show, and otherwise about 1/2**16 of the bounds. For an open
+            end, it is the distance of the first two, by default 0.01 (a second for dates and durations).
         method : {"exponential", "smooth"}
             ``smooth`` adds noise scaled to the smooth sensitivity of the quantile, for known bounds.
         noise : {"polynomial_laplace", "polynomial", "cauchy", "student_t", "laplace", "gaussian"}, optional
-            Law of that noise, the first one by default; "laplace" and "gaussian" need a price with a delta, which comes
-            out of the session's ``delta_reserved``.
+            Distribution of that noise, the first one by default. "laplace" and "gaussian" need a price with a delta, which is
+            charged to the session's ``delta_reserved``.
         error_bar : bool
-            Two fifths of the price buy an interval in values for ``interval``, ``table`` and plots; the rank of the answer
-            itself then errs 1.7 times as much, its value up to twice. With ``method="smooth"`` for one level.
+            Two fifths of the price buy an interval in values for ``interval``, ``table`` and plots. The error of the answer's
+            rank is then 1.7 times as large, that of its value up to twice. With ``method="smooth"`` for one level only.
 
         Returns
         -------
         Release
-            A float (Timestamp or Timedelta for dates and durations), or a Series by level, never falling. No interval in
-            values is free: without ``error_bar`` ``interval`` says how far its rank may be off. With it a number whose
-            interval is the whole of the bounds is missing where too few rows cannot tell it.
+            A float (Timestamp or Timedelta for dates and durations), or a Series by level, in ascending order. Without
+            ``error_bar``, ``interval`` says how far its rank may be off. With it, the answer is missing if there are too few
+            rows and its interval would span the bounds.
 
         Raises
         ------
@@ -197,19 +198,19 @@ class QuantileQuestions(PreparedFrame):
 
         Notes
         -----
-        Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
-        add_remove and by max_rows under replace_one. With n rows the lower median is meant. Several levels: the middle one
-        first, then the others among the rows below and above its answer.
-        With an error bar the rest of the price counts the rows between public cuts around the answers: at each of
-        them, one before it, and 1, 2, 4, ... steps beyond on either side, a row in one cell. The interval ends where these
-        counts, with exactly known noise, are surely on one side of q n; it is that of the smallest possible answer with at
-        least q n rows at or below it, where pandas interpolates. Values between possible answers lie within half a step.
-        Smooth: f + (S / alpha) Z, rounded to the lattice and cut off at the bounds, where S bounds what one unit could move
-        on this table and falls to others by at most a factor exp(beta) a unit. The noise shrinks where many rows lie
-        close to the quantile, so its size tells about them: no error bar is free. The exponential mechanism mostly errs less.
-        Source: Smith 2011; McSherry, Talwar 2007; several levels: Kaplan, Schnapp, Stemmer 2022; open ends: the grid of
-        Durfee 2023; private bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020; smooth sensitivity:
-        Nissim, Raskhodnikova, Smith 2007.
+        Exponential mechanism on the distance in rank, with ties counted correctly: a unit moves it by max_rows max(q, 1 - q)
+        under add_remove and by max_rows under replace_one. For an even number of rows, the lower median is meant. Several
+        levels: the middle one is answered first, then the others among the rows below and above its answer. With an error bar,
+        the rest of the price counts the rows between cuts around each answer: at the answer, one step before it, and 1, 2, 4,
+        ... steps beyond on either side. A row is in one cell. The interval ends where these counts, given the exactly known
+        noise, are clearly on one side of q n. It is for the smallest possible answer with at least q n rows at or below it;
+        pandas interpolates instead. Values between possible answers are off by at most half a step. Smooth: f + (S / alpha) Z,
+        rounded to the lattice and clipped to the bounds. S is a smooth bound on how far one unit could move the quantile of
+        this table; between neighbours S changes by at most a factor exp(beta). The noise is small if many rows are close to
+        the quantile, so its size depends on the data, and an error bar is not free. The exponential mechanism mostly has a
+        smaller error. Source: Smith 2011; McSherry, Talwar 2007; several levels: Kaplan, Schnapp, Stemmer 2022; open ends: the
+        grid of Durfee 2023; private bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020; smooth
+        sensitivity: Nissim, Raskhodnikova, Smith 2007.
 
         Examples
         --------

@@ -95,19 +95,20 @@ class SeveralQuestions(PreparedFrame):
         bounds : dict of str to (lower, upper), optional
             By column, as the single questions take them; from the schema if left out.
         weights : list of numbers, optional
-            Share of the price of each answer, in the order written; they add up to 1. Equal if left out.
+            Share of the price for each answer, in the order written; they add up to 1. Equal if left out.
         within : list of numbers or Timedeltas, optional
-            Instead: the error wanted of each answer, in that order and in its unit (of medians: ranks). The shares make
-            the error of each, asked alone, about the same multiple of the wanted one, as small as the price allows.
+            In place of weights: the wanted error of each answer, in that order and in its unit (for medians: ranks). The
+            shares are chosen so that each error, if asked alone, is about the same multiple of the wanted one, as small as the
+            price allows.
         error_bar : bool
-            Two fifths of the share of a median, a smallest or a largest value buy its interval; see ``quantile``.
+            Two fifths of the share of a median, ``min`` or ``max`` buy its interval; see ``quantile``.
         **named : (column, function)
             Names of rows, as in pandas: ``agg(typical=("income", "median"))``.
 
         Returns
         -------
         Release
-            A DataFrame of functions (names) by columns, NaN where nothing was asked; a Series by column where each has one
+            A DataFrame of functions (names) by columns, NaN where nothing was asked; a Series by column if each has one
             function. ``table()`` shows each answer with its own interval.
 
         Raises
@@ -116,19 +117,18 @@ class SeveralQuestions(PreparedFrame):
 
         Notes
         -----
-        Under add_remove and replace_one alike the losses of all answers add up to what is charged, once. Two and more of
-        "count", "sum", "mean", "var" and "std" of one column are made of the same two noisy sums, of three with "var" or
-        "std", bought with all their shares. So the mean is the sum over the count as shown, but where that leaves the bounds,
-        to which it is cut, or there is less than one row; and "var" is the square of "std". Such counts are not rounded to
-        whole rows. Of a unit with more than max_rows rows the mean counts, max_rows times. A sum counts its total, as ``sum``
-        does, so where units own several rows it is bought by itself.
-        No standard deviation is larger for it than that of the question alone at its share. What would have a larger one, as
-        "count" and "sum" may under replace_one, with rho=, with most of the price or where alone they hardly err, is asked by
-        itself, like all other functions and everything in bounds="private".
-        With ``within`` errors are those of intervals at 95 %, and answers that share sums come out better. That of a mean is
-        known in advance only where the number of rows is public: under replace_one, with one row per unit, unfiltered and
-        ungrouped; missing values make it larger.
-        Source: Kulesza, Suresh, Wang 2024; Fitzsimons, Honaker, Shoemate, Singhal 2024.
+        Under add_remove and replace_one alike, the losses of all answers add up to the price, which is charged once. If two or
+        more of "count", "sum", "mean", "var" and "std" are asked of one column, they are computed from the same two noisy sums
+        (three with "var" or "std"), bought with all their shares. So the mean is the sum divided by the count, as shown,
+        unless it is clipped to the bounds or there is less than one row; and "var" is the square of "std". Such counts are not
+        rounded to whole rows. A unit with more than max_rows rows enters with its mean, max_rows times. ``sum`` uses the
+        clipped total of a unit, so if units have several rows it is bought separately. No answer gets a larger standard
+        deviation from sharing than it would have alone at its share. If it would, which may happen for "count" and "sum" under
+        replace_one, with rho=, with a large share of the price or with hardly any noise, it is asked separately. So are all
+        other functions, and everything with bounds="private". With ``within``, errors are those of 95 % intervals, and answers
+        that share sums have smaller ones. The error of a mean is known in advance only if the number of rows is public: under
+        replace_one, with one row per unit, without filter and groups. Missing values make it larger. Source: Kulesza, Suresh,
+        Wang 2024; Fitzsimons, Honaker, Shoemate, Singhal 2024.
 
         Examples
         --------
@@ -152,17 +152,17 @@ class SeveralQuestions(PreparedFrame):
         Parameters
         ----------
         columns : str or list of str, optional
-            Where left out those that ``bounds`` names.
+            By default those that ``bounds`` names.
         bounds : (lower, upper), or dict of str to (lower, upper) for a list, optional
             From the schema where left out. Values are clipped to them.
         error_bar : bool
-            Two fifths of what the quantiles cost buy their intervals; see ``quantile``.
+            Two fifths of the price of the quantiles buy their intervals; see ``quantile``.
 
         Returns
         -------
         Release
-            As pandas': a Series by "count", "mean", "std", "min", "25%", "50%", "75%", "max"; for a list a DataFrame with
-            these rows. ``table()`` shows the interval of each; without ``error_bar`` of the first three.
+            As in pandas: a Series with "count", "mean", "std", "min", "25%", "50%", "75%", "max"; for a list, a DataFrame with
+            these rows. ``table()`` shows the interval of each; without ``error_bar``, of the first three only.
 
         Raises
         ------
@@ -170,11 +170,11 @@ class SeveralQuestions(PreparedFrame):
 
         Notes
         -----
-        Under either relation columns get equal shares of the price. A quarter of a column's share buys three sums of which
-        count, mean and standard deviation are made together, the rest the five quantiles, as ``quantile`` asks several. "min"
-        and "max" are those next to the ends that the noise allows, see ``min``. With error bars the five share the counts
-        around them; without, the notes say which quantiles they are, and how far ranks may be off.
-        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024; Kaplan, Schnapp, Stemmer 2022.
+        Under either relation, columns get equal shares of the price. A quarter of a column's share buys three sums, from which
+        count, mean and standard deviation are computed. The rest buys the five quantiles together, as ``quantile`` does. "min"
+        and "max" are quantiles as close to the ends as the noise allows, see ``min``. With error bars, the five share the
+        counts around them. Without, the notes say which quantiles they are, and how far ranks may be off. Source: Fitzsimons,
+        Honaker, Shoemate, Singhal 2024; Kaplan, Schnapp, Stemmer 2022.
 
         Examples
         --------
@@ -266,7 +266,7 @@ def composed(
     if unasked:
         needs = (("bounds", f"{{{', '.join(f'{name!r}: None' for name in unasked if isinstance(name, str))}}}"),)
         first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
-        raise Line(AGG, needs).refuse(f"bounds must be of columns that are asked about{first}", ArgumentValueError)
+        raise Line(AGG, needs).refuse(f"bounds must name only columns that are asked about{first}", ArgumentValueError)
     weights, within, error_bar = split
     numbers.flag(error_bar, "error_bar")
     if weights is not None and within is not None:

@@ -53,19 +53,19 @@ class StatisticQuestions(QuantileQuestions):
         bounds : (lower, upper), (lower, None), (None, upper) or (None, None), optional
             As for ``quantile``; with ``q`` also "private".
         q : float, optional
-            The quantile to answer, at most 0.5 (0.01: one row in a hundred lies below it). Where left out, the one that the
-            noise allows.
+            The quantile to answer, at most 0.5 (0.01: one row in a hundred lies below it). By default as low as the noise
+            allows.
         step : number, optional
             Distance of the possible answers; see ``quantile``.
         error_bar : bool
-            Two fifths of the price buy an interval: with ``q`` that of the quantile, else that of the smallest value itself,
-            from the lower bound, since no more is private, to what surely is not below it.
+            Two fifths of the price buy an interval. With ``q`` it is for the quantile, otherwise for the smallest value
+            itself: it begins at the lower bound, because a single row decides how low the smallest value is.
 
         Returns
         -------
         Release
-            A float (Timestamp or Timedelta for dates and durations). Without error bar ``interval`` says how far its rank may
-            be off, the notes which quantile it is.
+            A float (Timestamp or Timedelta for dates and durations). Without error bar, ``interval`` says how far its rank may
+            be off, and the notes say which quantile it is.
 
         Raises
         ------
@@ -73,13 +73,12 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        No private answer can be the smallest value itself: whether the row that holds it is there would show. With N possible
-        answers and k rows a unit, which move a rank by k at most under both relations, the exponential mechanism errs by up
-        to r = (ln N + 3) 2 k / epsilon rows (95 %), about 32 / epsilon for one row per unit, and one that asks for a rank
-        nearer to the end than that answers values that lie beyond all rows. So r is the rank that is asked for: a tenth of
-        the price buys the number n of non-null rows, the rest the quantile r / n, at most the median. A few rare values
-        beyond it are not seen.
-        Source: Smith 2011; McSherry, Talwar 2007.
+        No private answer can be the smallest value itself, because it would show whether the row with this value is there.
+        With N possible answers and k rows per unit, which move a rank by at most k under both relations, the exponential
+        mechanism is off by up to r = (ln N + 3) 2 k / epsilon rows (95 %), about 32 / epsilon with one row per unit. If a rank
+        nearer to the end were asked for, the answer could lie beyond all rows. So the answer is the value of rank r: a tenth
+        of the price buys the number n of non-null rows, and the rest the quantile r / n, or the median if that is less. A few
+        rare values below it are not seen. Source: Smith 2011; McSherry, Talwar 2007.
 
         Examples
         --------
@@ -157,7 +156,7 @@ class StatisticQuestions(QuantileQuestions):
         Parameters
         ----------
         column : str
-            Of any dtype. Missing values are none, also where the schema says what they count as.
+            Of any dtype. Missing values do not count as a value, even if the schema replaces them.
 
         Returns
         -------
@@ -170,10 +169,10 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        A row brings or takes at most one distinct value, under both relations; a unit at most min(max_rows, max_groups), of
-        which a random choice counts where it holds more, so with units that hold many values the answer is too small. One
-        unit is one value of the unit's column, however many rows it has: ``nunique("patient_id")`` has noise 1 / epsilon.
-        Source: Dwork, McSherry, Nissim, Smith 2006.
+        A row changes the number by at most 1 under both relations, and a unit by at most min(max_rows, max_groups). If a unit
+        has more values, a random choice of them counts, so the answer may be too small. In the unit's own column, a unit is
+        one value, however many rows it has: ``nunique("patient_id")`` has noise of scale 1 / epsilon. Source: Dwork, McSherry,
+        Nissim, Smith 2006.
 
         Examples
         --------
@@ -201,8 +200,8 @@ class StatisticQuestions(QuantileQuestions):
         Returns
         -------
         Release
-            A DataFrame with these columns as index and columns: symmetric, without negative eigenvalues, no variance above
-            what the bounds allow. ``interval`` gives ends for each entry.
+            A DataFrame with these columns as index and columns. It is symmetric, has no negative eigenvalues, and no variance
+            above what the bounds allow. ``interval`` gives the ends for each entry.
 
         Raises
         ------
@@ -210,10 +209,10 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        The whole price buys nine sums for each pair of columns, which a row moves by 1 in all in each pair under
-        add_remove, by 2 under replace_one: with d columns the noise of a covariance grows as d (d - 1) / 2, with Gaussian
-        noise as its root; so ask for the columns you need. Intervals are those of the first order in the noise, and the
-        whole range of possible values where the rows are fewer than 20 times the error of their number.
+        The whole price buys nine sums for each pair of columns. In each pair, a row moves them by 1 in total under add_remove,
+        and by 2 under replace_one. With d columns, the noise of a covariance grows as d (d - 1) / 2, or as the root of that
+        with Gaussian noise, so ask only for the columns that you need. Intervals are first-order approximations in the noise.
+        If there are fewer rows than 20 times the error of their number, an interval is the whole range of possible values.
         Source: the squares of Fitzsimons, Honaker, Shoemate, Singhal 2024, for pairs.
 
         Examples
@@ -241,8 +240,8 @@ class StatisticQuestions(QuantileQuestions):
         Returns
         -------
         Release
-            A DataFrame within [-1, 1], 1 on the diagonal; NaN where noise leaves a column no variance. Intervals are those
-            of the first order in the noise, and [-1, 1] where it is too large for that.
+            A DataFrame within [-1, 1], with 1 on the diagonal; NaN if no variance of a column is left above the noise.
+            Intervals are first-order approximations in the noise, or [-1, 1] if the noise is too large for that.
 
         Raises
         ------
@@ -250,7 +249,7 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        Each entry is a covariance over the root of two variances, all of them those of ``cov`` at its price, with its
+        Each entry is a covariance divided by the root of two variances. All are those of ``cov``, at its price and with its
         sensitivity under either relation.
 
         Examples
@@ -279,9 +278,10 @@ class StatisticQuestions(QuantileQuestions):
         bounds : dict of str to (lower, upper), optional
             Of each column of numbers, also `y`, in its unit; from the schema if left out. Values are clipped to them.
         keys : dict of str to list, optional
-            Of each column of text or categories the public values that it can have; from the schema if left out. Each but
-            the first has a coefficient, as with ``pandas.get_dummies(..., drop_first=True)``: how much more `y` is than for
-            the first. Rows with another value are left out. A column of numbers that is named here counts as categories.
+            For each column of text or categories, the public values that it can have; from the schema if left out. Each value
+            except the first has a coefficient, as with ``pandas.get_dummies(..., drop_first=True)``: how much larger `y` is
+            than for the first. Rows with another value are left out. A column of numbers that is named here is treated as
+            categories.
 
         Returns
         -------
@@ -296,10 +296,10 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        Solved on the noisy covariances of ``cov``, at its price, with its sensitivity under either relation. Where the
-        columns of `x` vary less in some direction than the noise does, its eigenvalue is raised to the noise's size, which
-        pulls slopes to 0: a note says so. A key is a column of 0 and 1, with these as public bounds, and counts as one.
-        Source: sufficient statistics with noise: Vu, Slavkovic 2009; Wang 2018.
+        Solved from the noisy covariances of ``cov``, at its price and with its sensitivity under either relation. If the
+        columns of `x` vary less than the noise in some direction, the eigenvalue of this direction is raised to the size of
+        the noise. This pulls slopes towards 0; a note says so. Each key is a column of 0 and 1, with these as public bounds,
+        and counts as one column. Source: sufficient statistics with noise: Vu, Slavkovic 2009; Wang 2018.
 
         Examples
         --------
@@ -374,15 +374,16 @@ class StatisticQuestions(QuantileQuestions):
         Parameters
         ----------
         source, target : str
-            Columns with the two ends of each row's edge; edges have no direction, and two vertices may share several.
+            Columns with the two ends of each row's edge. Edges have no direction, and several may connect the same two
+            vertices.
         weight : str
             Column of numbers or durations; weights are clipped to 0..max_weight. Rows with an unlisted vertex, a missing
             value or two equal ends do not count.
         vertices : list
             Public vertices, 2 to 63; from the schema's keys of the source column where left out. Never from the data.
         max_weight : number or Timedelta
-            Public and positive. Two vertices can always be connected at this weight, whether a row says so or not: a
-            table that leaves a vertex out costs more, it does not fail.
+            Public and positive. Any two vertices count as connected at this weight, even without a row. So if a table has no
+            edge of some vertex, the cost is higher, and nothing fails.
         noise, error_bar : optional
             As in ``quantile`` with ``method="smooth"``.
 
@@ -397,16 +398,16 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        Hidden are rows, or units of up to max_rows rows, with their weights and ends: not vertices, which are public.
-        Adding or removing a row is the change of one weight to or from max_weight on the complete graph, so one row may
-        move the cost by max_weight. The noise is scaled to S = max over k of exp(-beta k) m A(m (k + 1) - 1), m the rows of
-        a unit, A(k) the most by which one row could move the cost k rows away from this table: the largest, over all cuts
-        of the vertices in two, of w_(k+1) and w_(k+2) - w_1, w_j the j-th lightest weight across. S bounds what a unit
-        moves and falls to other tables by at most a factor exp(beta) a unit, under add_remove and replace_one alike: one
-        row that is replaced is one removed, which can only raise the cost, and one added, which can only lower it.
-        The noise is small where every cut has many light edges, and up to max_weight / epsilon times a small number
-        where a few edges hold the graph together. Weights are rounded to steps of at most max_weight / 2**24.
-        Source: Nissim, Raskhodnikova, Smith 2007, Section 3.2; smallest cuts: Gusfield 1990.
+        Protected are rows, or units of up to max_rows rows, with their weights and ends. The vertices are public. Adding or
+        removing a row changes one weight of the complete graph from or to max_weight, so one row may move the cost by
+        max_weight. The noise is scaled to S = max over k of exp(-beta k) m A(m (k + 1) - 1), where m is the number of rows of
+        a unit, and A(k) the most by which one row could move the cost at distance k from this table. A(k) is the maximum, over
+        all cuts of the vertices into two sets, of w_(k+1) and w_(k+2) - w_1, where w_j is the j-th lightest weight across the
+        cut. S bounds how far a unit moves the cost, and changes by at most a factor exp(beta) between neighbours, under
+        add_remove and replace_one alike: replacing a row is removing one, which can only raise the cost, and adding one, which
+        can only lower it. The noise is small if every cut has many light edges. It is up to a small multiple of max_weight /
+        epsilon if a few edges hold the graph together. Weights are rounded to steps of at most max_weight / 2**24. Source:
+        Nissim, Raskhodnikova, Smith 2007, Section 3.2; smallest cuts: Gusfield 1990.
 
         Examples
         --------
@@ -440,14 +441,14 @@ class StatisticQuestions(QuantileQuestions):
         Parameters
         ----------
         limit : int
-            End of the last bin but one; units with more rows are counted together.
+            Upper end of the last bin but one; units with more rows are counted in one bin.
 
         Returns
         -------
         Release
-            A Series by interval of rows, open on the left. Under it, and in ``.notes``, stand for each end of a bin as
-            ``max_rows`` about what share of the units keeps all rows, and the least one under which 95 % of them do with 95 %
-            confidence: computed from the noisy counts, so both are free.
+            A Series by interval of rows, open on the left. Below it, and in ``.notes``, are two things that are computed from
+            the noisy counts, so they are free: for each ``max_rows``, about what share of the units keeps all rows, and the
+            smallest one that keeps all rows of 95 % of the units, with 95 % confidence.
 
         Raises
         ------
@@ -455,10 +456,10 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        Every unit counts once, whatever it owns, so ``max_rows`` of the session changes nothing here: any will do to ask this.
-        Rows without a unit are left out, and so are units of which steps leave no row. The noise is that of a histogram of
-        one row per unit: one unit moves one count by 1 under add_remove, two of them under replace_one.
-        Source: Dwork, McSherry, Nissim, Smith 2006.
+        Every unit counts once, however many rows it has, so ``max_rows`` of the session does not matter here. Rows without a
+        unit are left out, and so are units of which steps keep no row. The noise is that of a histogram with one row per unit:
+        one unit moves one count by 1 under add_remove, and two counts under replace_one. Source: Dwork, McSherry, Nissim,
+        Smith 2006.
 
         Examples
         --------
@@ -482,19 +483,20 @@ class StatisticQuestions(QuantileQuestions):
         keys : list, optional
             At least two listed values; from the schema if left out. A bool column has False and True.
         other, null : bool
-            One more key for unlisted values, and for missing ones. Without it such a row always takes a random key: in the
-            estimate it counts as 1 / (number of keys) of a row for each, and the interval is for the proportions after
-            that choice.
+            An additional key for unlisted values, and one for missing values. Without these, such a row always takes a random
+            key: in the estimate it counts as 1 / (number of keys) of a row for each key, and the interval is for these
+            proportions.
         alpha : number, optional
-            Probability, in (0, 1), of keeping the key, as lectures state it. With k keys that costs
-            ln(1 + k alpha / (1 - alpha)), which the price has to cover; a refusal says what it is. The price is charged as
-            typed. Left out, keys are kept as often as it pays for.
+            Probability, in (0, 1), of keeping the key. With k keys it costs ln(1 + k alpha / (1 - alpha)), and the price must
+            be at least that; otherwise the error message says how much it is. The price is charged as typed. By default, keys
+            are kept as often as the price allows.
 
         Returns
         -------
         Release
-            A Series of dtype category over the keys, one for each row, sorted: the order of a table may tell of its rows.
-            ``estimate()`` gives the proportion of each key with its interval; whatever else is computed is free.
+            A Series of dtype category over the keys, one for each row. It is sorted, because the order of a table may depend
+            on its rows. ``estimate()`` gives the proportion of each key with its interval. Whatever else is computed from it
+            is free.
 
         Raises
         ------
@@ -504,16 +506,16 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        With k keys a row keeps its key with probability a = (e^epsilon - 1) / (e^epsilon + k - 1), rounded down, and takes
-        a uniform one otherwise, maybe the same: any answer is at most e^epsilon times as likely from one value as from
-        another, and the loss is exactly ln(1 + k a / (1 - a)) <= epsilon. Rows are drawn independently.
-        One answer per row shows the number of rows, which only replace_one with one row per unit leaves public.
+        With k keys, a row keeps its key with probability a = (e^epsilon - 1) / (e^epsilon + k - 1), rounded down. Otherwise it
+        takes a uniformly random key, possibly the same. So any answer is at most e^epsilon times as likely from one value as
+        from another, and the loss is exactly ln(1 + k a / (1 - a)) <= epsilon. Rows are drawn independently. One answer per
+        row shows the number of rows, so this number must be public: replace_one, with one row per unit.
 
-        The estimated proportions are unbiased. With n rows, p = a + (1 - a)/k and q = (1 - a)/k that of a key that a share
-        s of the rows has has the variance (s p (1 - p) + (1 - s) q (1 - q)) / (n a^2). For two keys it is
-        (1 - a^2) / (4 a^2 n), about 1 / (epsilon^2 n), whatever the data; a noisy histogram has 8 / (epsilon n)^2.
-        ``df.dp(within=0.01)`` finds the epsilon at which every proportion is that close.
-        Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
+        The estimated proportions are unbiased. Let n be the number of rows, p = a + (1 - a)/k and q = (1 - a)/k. If a share s
+        of the rows has a key, its estimate has the variance (s p (1 - p) + (1 - s) q (1 - q)) / (n a^2). For two keys it is (1
+        - a^2) / (4 a^2 n), about 1 / (epsilon^2 n), whatever the data; a noisy histogram has 8 / (epsilon n)^2.
+        ``df.dp(within=0.01)`` finds the epsilon at which every proportion is within 0.01. Source: Warner 1965; Kairouz,
+        Bonawitz, Ramage 2016.
 
         Examples
         --------

@@ -32,7 +32,7 @@ class StreamQuestions(PreparedFrame):
     __slots__ = ()
 
     def above_threshold(self, threshold: Any, max_above: int = 1) -> ThresholdStream:
-        """Open a stream that says, count after count, whether it is at least a threshold.
+        """Open a stream that says for one count after the other whether it is at least a threshold.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class StreamQuestions(PreparedFrame):
         updates: int | None = None,
         rows: int | None = None,
     ) -> OracleStream:
-        """Open a stream that answers many counts for one price, most of them from what it has learnt already.
+        """Open a stream that answers many counts for one price, most of them from earlier answers.
 
         Parameters
         ----------
@@ -97,15 +97,16 @@ class StreamQuestions(PreparedFrame):
             Private multiplicative weights on a public domain, or the median over public candidate tables.
         domain : dict of str to list, for "pmw"
             For each column that questions may read: edges of bins for numbers, as ``histogram`` takes them, listed keys for
-            text and bool columns. At most 1,000,000 combinations. Questions should not divide a bin: they are evaluated at
-            the ends of bins, refused where these differ, and guessed badly where something lies between.
+            text and bool columns. At most 1,000,000 combinations. Conditions should not divide a bin. They are evaluated at
+            the ends of bins, and refused if the ends differ. If a condition changes between the ends of a bin, guesses are
+            poor.
         candidates : list of DataFrame, for "median"
             Public tables with the columns that questions read, such as the same table of other years or places.
         updates : int, optional
-            How many noisy counts the price pays for; by default what suits the size of the table.
+            How many noisy counts the price pays for; by default it is chosen by the number of rows.
         rows : int, optional
-            A public upper bound of the number of rows. By default what is public under replace_one, or else it is bought
-            with 5 % of the price.
+            A public upper bound on the number of rows. By default it is the number that is public in this budget; otherwise it
+            is bought with 5 % of the price.
 
         Returns
         -------
@@ -118,13 +119,12 @@ class StreamQuestions(PreparedFrame):
 
         Notes
         -----
-        A guess is made from public weights or candidates, and tested by the sparse vector technique. If it is near the
-        truth it is the answer; if not, a noisy count is, and corrects the guesses to come. The whole price is charged here. A
-        unit moves each count by at most max_rows under both relations.
-        When all corrections are used up, answers are guesses that nobody tested, and say so. Where only few questions are
-        asked (on 49,000 rows fewer than about 100 at epsilon 0.1, 250 at 1), single counts are more accurate; where a delta
-        will do, those with Gaussian noise are so for up to thousands.
-        Source: Hardt, Rothblum 2010; Roth, Roughgarden 2010; Gupta, Roth, Ullman 2012.
+        A guess is made from public weights or candidates, and tested by the sparse vector technique. If it is near the truth,
+        it is the answer. If not, the answer is a noisy count, which also improves later guesses. The whole price is charged
+        here. A unit moves each count by at most max_rows under both relations. When all corrections are used up, answers are
+        untested guesses, and say so. For few questions (on 49,000 rows fewer than about 100 at epsilon 0.1, 250 at 1), single
+        counts are more accurate. If you can use a delta, single counts with Gaussian noise are more accurate for up to
+        thousands of questions. Source: Hardt, Rothblum 2010; Roth, Roughgarden 2010; Gupta, Roth, Ullman 2012.
 
         Examples
         --------

@@ -61,27 +61,27 @@ class TableQuestions(PreparedFrame):
         ----------
         column : str
         bins : sequence of numbers or dates, or int, optional
-            Edges, or the index of another histogram: each bin holds its left edge and not its right one, as in
-            ``pandas.cut(..., right=False)``; values at the last edge lie outside. A number makes so many equal bins between
-            ``bounds``.
+            Edges, or the index of another histogram. Each bin contains its left edge but not its right one, as in
+            ``pandas.cut(..., right=False)``; values at the last edge are in no bin. A number makes that many equal bins
+            between ``bounds``.
         keys : list, optional
-            Listed values, in the order wanted; from the schema if left out. Never from the data: see ``unique``. Of text,
-            without any and with a ``delta`` in the price, the keys are found as in ``value_counts``.
+            Listed values, in the order wanted; from the schema if left out. Never from the data: see ``unique``. For text
+            without listed keys, and with a ``delta`` in the price, keys are discovered as in ``value_counts``.
         other, null : bool
-            One more part for values outside the bins or keys, and for missing ones.
+            An additional part for values outside the bins or keys, and one for missing values.
         workload : {"bins", "ranges"} or list, dict or matrix of queries
-            What shall be accurate: each count; sums over neighbouring bins, which ``range_sum`` then gives; or a public list of
-            sums of your own, over at most 512 bins or keys, of which each is answered. A query is a pair of edges ``(0, 18)``,
-            None for an open end, a set of keys, a function that says of a bin (a ``pd.Interval``) or key whether it counts, or
-            a row of a weight for each; a dict gives them names.
+            What shall be accurate: each count ("bins"); sums over neighbouring bins ("ranges", see ``range_sum``); or a public
+            list of your own sums over at most 512 bins or keys, each of which is answered. A query is a pair of edges
+            ``(0, 18)`` (None for an open end), a set of keys, a function that tells for a bin (a ``pd.Interval``) or key
+            whether it counts, or a row with a weight for each bin or key. A dict gives names to queries.
         bounds, range : (lower, upper), optional
-            Ends of a number of bins, in the column's unit, under pandas' or NumPy's name; from the schema if left out.
+            Ends of equal bins, in the column's unit (``range`` is NumPy's name for it); from the schema if left out.
 
         Returns
         -------
         Release
-            An integer Series over every bin or key, also the empty ones, in the public order; of floats for ranges. With
-            queries of your own a Series of floats over these, each with its interval.
+            An integer Series over all bins or keys, also the empty ones, in the public order; floats for ranges. With your own
+            queries, a Series of floats over these, each with its interval.
 
         Raises
         ------
@@ -89,17 +89,16 @@ class TableQuestions(PreparedFrame):
 
         Notes
         -----
-        A row counts in one part: all parts together cost epsilon once, with noise of scale 1/epsilon under add_remove
-        and 2/epsilon under replace_one, times max_rows for units of several rows (rows beyond are dropped at random).
-        For ranges the counts of longer runs of bins are measured as well, in the form (plain counts, a tree of 2 to 16
-        children, the Haar transform) that has the least mean variance over all ranges by public facts alone, and the bins
-        are their least-squares estimates. With few bins and Laplace noise the plain counts win.
-        For queries of your own one more form is tried: with Gaussian noise the whole weights (rounded from the best real ones)
-        with the least total variance, with Laplace noise the plain counts with weighted sums above them. The form with the
-        least total variance is measured, never one worse than plain counts, a tree or the Haar transform; all answers fit one
-        table. A preview says the error, and what it would be by plain counts.
-        Source: Dwork, McSherry, Nissim, Smith 2006; Hay, Rastogi, Miklau, Suciu 2010; Xiao, Wang, Gehrke 2011;
-        Li, Hay, Rastogi, Miklau, McGregor 2010; Qardaji, Yang, Li 2013; McKenna, Miklau, Hay, Machanavajjhala 2018.
+        A row counts in one part. So all parts together cost epsilon once, with noise of scale 1/epsilon under add_remove and
+        2/epsilon under replace_one, times max_rows if units have several rows (further rows are dropped at random). For
+        ranges, counts of longer runs of bins are measured as well. Of plain counts, trees with 2 to 16 children and the Haar
+        transform, the strategy with the least mean variance over all ranges is chosen from public facts. The bins are
+        least-squares estimates. With few bins and Laplace noise, plain counts are best. For your own queries, one more
+        strategy is tried: with Gaussian noise, integer weights rounded from the best real ones; with Laplace noise, plain
+        counts and weighted sums. The strategy with the least total variance is used, so it is never worse than plain counts, a
+        tree or the Haar transform. All answers are consistent with one table. A preview tells the error, and what it would be
+        with plain counts. Source: Dwork, McSherry, Nissim, Smith 2006; Hay, Rastogi, Miklau, Suciu 2010; Xiao, Wang, Gehrke
+        2011; Li, Hay, Rastogi, Miklau, McGregor 2010; Qardaji, Yang, Li 2013; McKenna, Miklau, Hay, Machanavajjhala 2018.
 
         Examples
         --------
@@ -177,8 +176,8 @@ class TableQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A Series by edge, from 0 at the first to 1 at the last, never falling: the share of the rows within the edges
-            that lie below the edge. ``interval`` gives bounds for each share by itself.
+            A Series by edge, increasing from 0 at the first to 1 at the last: of the rows within the edges, the share below
+            each edge. ``interval`` gives the ends for each share separately.
 
         Raises
         ------
@@ -186,11 +185,11 @@ class TableQuestions(PreparedFrame):
 
         Notes
         -----
-        The whole price buys the bins, of which a row moves one under add_remove and two under replace_one. Rows outside the
-        edges and missing values do not count; ``clip`` first for them to count at the ends. The bins are
-        counted as by ``histogram(..., workload="ranges")``, in the form that has the least mean variance over the sums up
-        to each edge; a monotone least-squares fit of these sums is divided by the last one.
-        Source: Hay, Rastogi, Miklau, Suciu 2010; Xiao, Wang, Gehrke 2011.
+        The whole price buys the counts of the bins, of which a row moves one under add_remove and two under replace_one. Rows
+        outside the edges and missing values do not count; use ``clip`` first if rows outside should count at the ends. The
+        bins are counted as by ``histogram(..., workload="ranges")``, with the strategy that has the least mean variance over
+        the sums up to each edge. A monotone least-squares fit of these sums is divided by the last one. Source: Hay, Rastogi,
+        Miklau, Suciu 2010; Xiao, Wang, Gehrke 2011.
 
         Examples
         --------
@@ -232,13 +231,14 @@ class TableQuestions(PreparedFrame):
         normalize : {False, True, "all", "index", "columns"}
             Shares of all noisy counts, of those of the row, or of the column.
         other, null : bool
-            One more part for unlisted values, and for missing ones, of each of the two columns.
+            An additional part of each of the two columns for unlisted values, and one for missing values.
 
         Returns
         -------
         Release
-            An integer DataFrame, of floats for shares; every combination is there, noise may take counts and shares below
-            zero. ``interval`` has bounds for each cell by itself, in sums and shares for the noise of all cells in them.
+            An integer DataFrame with all combinations; floats for shares. Noise may take counts and shares below zero.
+            ``interval`` gives the ends for each cell separately; for margins and shares they cover the noise of all cells
+            involved.
 
         Raises
         ------
@@ -246,10 +246,9 @@ class TableQuestions(PreparedFrame):
 
         Notes
         -----
-        The counts of ``groupby([index, columns]).size()``, at the same price and with the same noise: a row moves one count
-        by 1 under add_remove, two of them under replace_one. Margins and shares are computed from them. A share of a sum
-        that is not positive is NaN.
-        Source: Dwork, McSherry, Nissim, Smith 2006; intervals of shares: Fieller 1954.
+        The counts of ``groupby([index, columns]).size()``, at the same price and with the same noise: a row moves one count by
+        1 under add_remove, and two counts under replace_one. Margins and shares are computed from these counts. A share of a
+        sum that is not positive is NaN. Source: Dwork, McSherry, Nissim, Smith 2006; intervals of shares: Fieller 1954.
 
         Examples
         --------
@@ -302,7 +301,7 @@ class TableQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A DataFrame over all combinations; ``interval`` has bounds for each cell by itself.
+            A DataFrame with all combinations; ``interval`` gives the ends for each cell separately.
 
         Raises
         ------

@@ -21,7 +21,7 @@ LACKING = (("bounds", "(lower, upper)"),)
 
 _ROWS = "rows are never released; ask about them, such as `.count()` or `.mean({column}bounds=(lower, upper))`"
 _BEFORE = "prepare the columns before df.dp.protect(...), or with `.assign(z=lambda d: d.cost / d.age)`"
-_OWN = f"ask one question a call, or give your own function: `.{BOUNDED}`"
+_OWN = f"ask one question per call, or give your own function: `.{BOUNDED}`"
 _COLUMN = "name one column, or make one: `.assign(z=lambda d: d.cost / d.age)`"
 _LABELS = "names are fixed; `.rename(columns={'age': 'years'})` changes that of a column"
 # what stands between backticks can be typed, after df.dp(epsilon=0.5) where it begins with a point
@@ -38,7 +38,7 @@ _HINTS = {
     ),
     "clip": "bounds clip the values of a question: `.mean({column}bounds=(lower, upper))`",
     "corr cov": (
-        "it is of two columns: `df.dp(epsilon=1).corr(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
+        "it needs two columns: `df.dp(epsilon=1).corr(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
     ),
     "shape": "`.count()` counts the rows, len(df.columns) the columns",
     "sort_values sort_index": "no answer depends on the order of rows, so leave it out; sort the answer instead",
@@ -58,7 +58,7 @@ _HINTS = {
     "join concat melt combine combine_first update stack unstack compare align corrwith": _BEFORE,
     "explode": "it is a step with a public limit and comes first: `df.dp(epsilon=0.5).explode('tags', max=5)`",
     "resample asfreq to_period to_timestamp": (
-        "months are public bins: `.groupby('visit', bins=pd.period_range(first, last, freq='M'))`, and behind it the question, "
+        "months are public bins: `.groupby('visit', bins=pd.period_range(first, last, freq='M'))`, followed by the question, "
         "such as `.size()`, or of a column ['cost'].sum(bounds=(lower, upper))"
     ),
     "isna isnull notna notnull": (
@@ -105,7 +105,7 @@ _OTHERS = {  # names of other packages and of lectures
     "noisy_max report_noisy_max most_common": "the commonest key is `.top_k('ward', 1, keys=['A', 'B'])`",
     "sparse_vector svt": "counts are compared with a threshold by `.above_threshold(1000)`",
     "laplace laplace_mechanism gaussian gaussian_mechanism geometric geometric_mechanism add_noise noisy_count": (
-        "each question chooses its noise, of Gauss where the price is rho=; your own function of a table is "
+        "each question chooses its noise, Gaussian if the price is rho=; your own function of a table is "
         "`.release(lambda d: len(d), sensitivity=largest_change)`"
     ),
     "exponential exponential_mechanism permute_and_flip": (
@@ -129,7 +129,7 @@ _OTHERS = {  # names of other packages and of lectures
     "entropy": "compute it, for free, of the counts `.value_counts('ward', keys=['A', 'B'])`",
     "gini": "compute it, for free, of a histogram with bins that you know: `.histogram({column}bins=edges)`",
     "synthetic synthesize synthetic_data make_synthetic": (
-        f"no rows are made here; draw some, for free, by counts such as `.groupby(['ward', 'sex'], keys={_TWO}).size()`"
+        f"no synthetic rows are made; draw some, for free, from counts such as `.groupby(['ward', 'sex'], keys={_TWO}).size()`"
     ),
     "unprotect reset": "what was spent stays spent; df.dp.session.close() ends the session",
 }
@@ -144,7 +144,7 @@ _GROUPS = {
     "apply pipe": "give your own function of a table: .groupby({by}, keys=[...])." + BOUNDED,
     "describe": "several answers for one price: .groupby({by}, keys=[...]).agg({agg}, bounds={alone})",
     "transform filter": (
-        "ask one question a call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
+        "ask one question per call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
     ),
     "min max first last nth head tail": (
         "one row's value is never released; by group there are median and quantile: .quantile(0.99, bounds=...)"

@@ -31,7 +31,7 @@ ROWS_FROM = {  # by lineage
 }
 BESIDE = ("population_lower", "population_upper")  # columns of the ends for the population
 OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: population)"), (" of the noise", "")
-NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
+NO_MORE = "no cost beyond"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 INTERVAL, JSON = ".interval(0.95, of='population')", "pathlib.Path('answer.json').write_text(answer.to_json())"
 # under which other packages keep an error bar and the noise
@@ -49,10 +49,10 @@ def dependent(owner: str) -> str:
 
 
 class Release(Spelled):
-    """What every release has beside its value.
+    """What every answer has besides its value.
 
-    Intervals are for the noiseless statistic unless that of the population is asked for; those of a vector hold for each
-    entry by itself.
+    Intervals are for the statistic without noise, unless that of the population is asked for. In a vector, each holds for one
+    entry separately.
 
     Examples
     --------
@@ -157,12 +157,13 @@ class Release(Spelled):
         level : float
             Confidence, between 0 and 1.
         of : {"noise", "population"}
-            Where the exact answer about these rows lies, or that about the population of which they are a random sample: for
-            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, for shares, and for
-            quantiles with error bars.
+            An interval for the exact answer about these rows, or for the answer about the population of which they are a
+            random sample. The second is known for means with ``mean(..., population=True)``, with "std" or "var" in ``agg``,
+            and of bools; for shares; and for quantiles with error bars.
         residuals : {"constant"}, optional
-            For a line on one column, of the population alone: your word that `y` spreads as much around it for small and for
-            large `x`. Where it does not, the interval covers too seldom (76 to 95 % of the time for 95 % in simulations).
+            For the population interval of a line on one column: you state that `y` spreads equally around the line for small
+            and large `x`. If it does not, the interval covers too rarely (76 to 95 % of the time, instead of 95 %, in
+            simulations).
 
         Returns
         -------
@@ -176,18 +177,17 @@ class Release(Spelled):
         ArgumentValueError
             For a level that is not between 0 and 1.
         ArgumentTypeError
-            For the population where a unit may own several rows, which are no independent draws, where the data chose the
-            bounds, and for answers that do not tell how far rows spread.
+            For the population if a unit may have several rows, because these are not independent; if the data chose the
+            bounds; and for answers that do not tell how far values spread.
 
         Notes
         -----
-        The interval for the population adds sampling to the noise, for free: it is computed from the same noisy sums, by
-        Student's t. It holds where rows are a simple random sample (a census has no such interval), of the mean of values as
-        clipped to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
-        of the total, it can be far too short; noise hides this, it does not cure it. That of a quantile is wider than needed;
-        below a level of 0.95 it stays as it is there. Ends are missing where there are too few rows to tell.
-        Source: Du, Foot, Moniot, Bray, Groce 2020; shares: Wilson 1927; quantiles: Drechsler, Globus-Harris, McMillan, Sarathy,
-        Smith 2022.
+        The interval for the population adds sampling error to the noise, for free: it is computed from the same noisy sums, by
+        Student's t. It holds if rows are a simple random sample (not for a census), for the mean of values clipped to the
+        bounds and of the rows that steps kept. With fewer than about 100 rows, or if few rows hold most of the total, it can
+        be far too short. The population interval of a quantile is wider than needed, and does not get shorter below a level of
+        0.95. Ends are missing if there are too few rows to tell. Source: Du, Foot, Moniot, Bray, Groce 2020; shares: Wilson
+        1927; quantiles: Drechsler, Globus-Harris, McMillan, Sarathy, Smith 2022.
 
         Examples
         --------
@@ -281,8 +281,8 @@ class Release(Spelled):
         Returns
         -------
         DataFrame
-            The value alone where no interval is known; ``population_lower`` and ``population_upper`` beside the ends for the
-            noise where those for the population are known, too. The row of a single number is named by its question, so that
+            The value alone if no interval is known. If the interval for the population is known, too, ``population_lower`` and
+            ``population_upper`` are added. The row of a single number is named by its question, so that
             ``pandas.concat([first.table(), second.table()])`` is a table to publish.
 
         Examples
@@ -308,7 +308,7 @@ class Release(Spelled):
 
     @example(CSV)
     def to_csv(self, path: Any = None, level: float = LEVEL, **options: Any) -> str | None:
-        """Write the table as it is shown, below lines that begin with ``#``: error and price, question, cautions and notes.
+        """Write the table as it is shown, below ``#`` lines with error, price, question, cautions and notes.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class Release(Spelled):
         level : float
             Of the intervals.
         **options
-            Of ``DataFrame.to_csv``, such as ``sep``, but for those that say how a file is opened.
+            Of ``DataFrame.to_csv``, such as ``sep``, except those that say how a file is opened.
 
         Returns
         -------
@@ -330,10 +330,10 @@ class Release(Spelled):
 
         Notes
         -----
-        Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
+        Digits that are only noise are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
         named by its question. ``pandas.read_csv(path, comment="#", keep_default_na=False, na_values="")`` reads it, whatever
-        the keys are; where they are texts that look like numbers, its head has that line with their ``dtype=``. A text
-        that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
+        the keys are. If keys are texts that look like numbers, the comments have this line with their ``dtype=``. A text that
+        a spreadsheet would take for a formula, such as ``=A1``, gets an apostrophe before it.
 
         Examples
         --------

@@ -30,7 +30,7 @@ from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.values import make_release
 
 ASK = "Ask both of one frame: df.dp(epsilon=0.5).count(), df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm'])"
-FREE = "reconciled from entries {} of the ledger: its privacy is theirs together"
+FREE = "reconciled from entries {} of the ledger: its privacy is that of these entries together"
 MOST_SHOWN = 12  # entries that are named
 UNFINISHED = (
     "no tables without negative cells were found that agree exactly: they differ in the last digits that are shown"
@@ -90,7 +90,7 @@ class Reconciled(Spelled, Sequence[Release]):
         return self._made[place]
 
     def table(self, *columns: str, level: float = LEVEL) -> pd.DataFrame:
-        """Return the counts by some columns that one of the tables has: all margins come along.
+        """Return the counts by some columns of one of the tables: all margins are available.
 
         Parameters
         ----------
@@ -102,13 +102,13 @@ class Reconciled(Spelled, Sequence[Release]):
         Returns
         -------
         DataFrame
-            Columns ``value``, ``lower``, ``upper``; by all parts of the columns as the finest table has them. Of all rows, if
-            some table with these columns counts all of them, else of those with listed keys.
+            Columns ``value``, ``lower``, ``upper``, by the keys or bins of the finest table. It counts all rows, if some table
+            with these columns does, and otherwise those with listed keys.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            Where no table has all these columns.
+            If no table has all these columns.
 
         Examples
         --------
@@ -148,43 +148,45 @@ class Reconciled(Spelled, Sequence[Release]):
 
 @example(LINE)
 def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False, whole: bool = False) -> Reconciled:
-    """Make tables of counts that were released agree with each other, and more exact: nothing is charged.
+    """Make released tables of counts agree with each other. They also become more exact. Nothing is charged.
 
     Parameters
     ----------
     answers : list of Release
-        Counts of the same rows: of ``count``, ``histogram``, ``value_counts`` with keys, ``groupby(...).size()``, ``crosstab``;
-        by any columns, at any prices, with Laplace or Gaussian noise.
+        Counts of the same rows: from ``count``, ``histogram``, ``value_counts`` with keys, ``groupby(...).size()`` or
+        ``crosstab``; by any columns, at any prices, with Laplace or Gaussian noise.
     complete : list of str, optional
-        Columns of which the caller promises that no row lies outside the parts of any of the tables. Other columns are
-        complete with ``other=True, null=True``. A false promise makes the numbers wrong; privacy does not depend on it.
+        Columns for which you promise that no row is outside the listed keys or bins in any of the tables. A column that was
+        asked with ``other=True, null=True`` is complete anyway. A false promise makes the numbers wrong; privacy does not
+        depend on it.
     nonnegative : bool
-        The nearest consistent tables without negative cells, with the total as it is, or 0. Small cells are too large then, on
-        average. Intervals are those of the unbiased values, cut at 0, and may lie beside the value.
+        Give the nearest consistent tables without negative cells and with the same total (or 0). Small cells are then too
+        large on average. Intervals are those of the unbiased values, clipped at 0, and may not contain the value.
     whole : bool
-        The same as whole numbers that keep the total, rounded, and all common margins. There need not be any for tables that
-        share columns in a ring, as three by two columns each do with one by all three: such ones are refused, and so are tables
-        whose keys or bins of one column differ.
+        The same in whole numbers that keep the rounded total and all common margins. If tables share columns in a ring (three
+        tables by two columns each, and one by all three), such numbers need not exist, and the call is refused. So it is if
+        keys or bins of the same column differ.
 
     Returns
     -------
     Reconciled
-        The answers in their order, with new values and intervals; the old ones are in ``.raw``, and in the column ``raw`` of
-        the table of a vector.
+        The answers in their order, with new values and intervals. The old values are in ``.raw``, and for a Series in the
+        column ``raw`` of its table.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        For answers that are no such tables, or not about the same rows; for shares, found keys and sums; and where a unit has
-        several rows, of which each table counts others. For ``whole=True`` where common margins cannot be promised.
+        For answers that are not such tables, or not about the same rows; for shares, discovered keys and sums; and if units
+        have several rows, because each table counts another selection of them. For ``whole=True`` if common margins cannot be
+        kept.
 
     Notes
     -----
-    Weighted least squares: of all linear estimates without bias those with the smallest variance. Intervals follow the law of
-    the weighted noise. They are narrower than those before, but where the noise was 0 or 1 most of the time. Tables that list
-    only some keys are about fewer rows: they are reconciled with those that list the same. Privacy is that of the answers
-    together, since only these are looked at: an answer that is made of several has no epsilon of its own.
-    Source: Barak et al. 2007; Xiao, He, Zhang, Kifer 2023; nonnegative: Dykstra 1983.
+    Weighted least squares: of all unbiased linear estimates, those with the smallest variance. Intervals use the distribution
+    of the weighted noise. They are narrower than before, except if the noise was 0 or 1 most of the time. Tables that list
+    only some keys count fewer rows: they are reconciled with tables that list the same keys. Privacy is that of the answers
+    together, because only these are used. A reconciled answer has no epsilon of its own. Source: Barak et al. 2007; Xiao, He,
+    Zhang, Kifer 2023; nonnegative: Dykstra 1983.
 
     Examples
     --------
@@ -356,7 +358,7 @@ def made_of(
 ) -> Release:
     """An answer that is made of others and costs nothing more, known like one of them but for these changes."""
     mechanism = f"{' and '.join(dict.fromkeys(each.mechanism for each in others))}, {how}"
-    spent = f"{NO_MORE} than entries {entries_of(others)} cost together"
+    spent = f"{NO_MORE} entries {entries_of(others)}"
     known = replace(like, mechanism=mechanism, spent=spent, stored=False, error=error, notes=notes, **changes)
     return make_release(Answer(value, mechanism, error), known)
 

@@ -52,14 +52,14 @@ class Added:
 
 @example(LINE)
 def running_total(answers: Any) -> Any:
-    """Add up the answers about days, months or other periods of one budget, one after the other: nothing is charged.
+    """Add up the answers about days, months or other periods of one budget. Nothing is charged.
 
     Parameters
     ----------
     answers : list of Release
-        What ``count``, ``sum`` or the counts and sums by listed keys or bins of one column said of periods that do not overlap:
-        one question of one growing table, asked of ``df.dp.period(...)`` for each, at any prices. Days and whole months may
-        stand side by side.
+        Answers of ``count`` or ``sum``, or of counts or sums by listed keys or bins of one column, about periods that do not
+        overlap: the same question about one growing table, asked of ``df.dp.period(...)`` for each, at any prices. Days and
+        whole months may be mixed.
 
     Returns
     -------
@@ -70,16 +70,16 @@ def running_total(answers: Any) -> Any:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        For answers of different questions, budgets, units or steps, for those that name no periods, and where periods overlap.
+        For answers to different questions, or with different budgets, units or steps; without periods; or if periods overlap.
 
     Notes
     -----
-    The noise of the answers is independent, so the variance of a total is the sum of theirs, and its interval follows the law
-    of that sum. After n days of epsilon each the standard deviation of a running count is sqrt(2 n) / epsilon. It grows more
-    slowly where months are asked, too: half the price for each day and half for each month, on its last night, make a total of
-    finished months and the days since, at the end of a year sqrt(2 * 12) / (epsilon / 2), which is 9.8 / epsilon and not
-    27 / epsilon. A total adds what each answer counted: where a unit's rows are bounded, that many in every period.
-    Privacy is that of the answers together, under both relations, since only these are looked at.
+    The noise of the answers is independent, so the variance of a total is the sum of their variances, and its interval uses
+    the distribution of that sum. After n days at epsilon each, the standard deviation of a running count is sqrt(2 n) /
+    epsilon. It grows more slowly if months are asked, too. Spend half the price on each day, and half on each month, on its
+    last night. The total is then that of finished months and the days since: at the end of a year sqrt(2 * 12) / (epsilon /
+    2), which is 9.8 / epsilon, not 27 / epsilon. A total adds what each answer counted: if the rows of a unit are capped, up
+    to the cap in every period. Privacy is that of the answers together, under both relations, because only these are used.
     Source: the sum of independent answers, Dwork, McSherry, Nissim, Smith 2006; levels of time, Dwork, Naor, Pitassi, Rothblum
     2010; Chan, Shi, Song 2011.
 

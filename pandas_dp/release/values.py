@@ -204,28 +204,28 @@ class Vector(FirstSteps, Release):
         Parameters
         ----------
         first, second : label of a group
-            As in the index; the mean of the second is taken from that of the first.
+            As in the index; the mean of the second is subtracted from that of the first.
         column : label, optional
-            Of tables of several answers with more than one mean.
+            For tables of several answers with more than one mean.
 
         Returns
         -------
         Release
-            A float; NaN where one of the groups has too few rows to tell. Its privacy is that of this answer: it is computed
-            from it. ``interval(of="population")`` and ``p_value`` need ``population=True``, or "std" beside "mean" in ``agg``.
+            A float; NaN if one of the groups has too few rows to tell. It is computed from this answer, and is as private.
+            ``interval(of="population")`` and ``p_value`` need ``population=True``, or "std" beside "mean" in ``agg``.
 
         Raises
         ------
         ArgumentTypeError
-            For any answer but means of numbers by group.
+            For any answer except means of numbers by group.
         ArgumentValueError
-            For what are no two groups.
+            If the labels are not two groups.
 
         Notes
         -----
-        The noise of different groups is independent, and rows of one are no rows of another. Intervals and p-values are
-        approximate, checked by simulation: see `interval` for what a population is and when rows speak for it. Of many pairs
-        of groups one in twenty has a p-value below 0.05 by chance alone.
+        The noise of different groups is independent, and groups have no rows in common. Intervals and p-values are
+        approximate, and were checked by simulation. See `interval` for when the population interval holds. Of many pairs of
+        equal groups, one in twenty has a p-value below 0.05 by chance alone.
 
         Examples
         --------
@@ -376,7 +376,7 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         Returns
         -------
         DataFrame
-            Plain, on the same index, of two levels of columns where intervals are known. Those for the population stand behind
+            Plain, on the same index, with two levels of columns if intervals are known. Those for the population come after
             all others.
 
         Examples
@@ -408,24 +408,23 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         Returns
         -------
         Independence
-            ``statistic, p_value``. Where the two are independent a p-value below 0.05 comes in 5 of 100 cases. It is simulated,
-            so that asked again it may differ in its last digits.
+            ``statistic, p_value``. If the two are independent, a p-value below 0.05 comes in 5 of 100 cases. It is simulated,
+            so a second call may give slightly different digits.
 
         Raises
         ------
         ArgumentTypeError
-            For any answer but a crosstab of counts as it was released, and where a unit may own several rows, which are no
-            independent draws.
+            For any answer except a crosstab of counts as it was released, and if a unit may have several rows, because these
+            are not independent.
         ArgumentValueError
-            For tables of one row or column, or of more than 1,000 cells, and where the noise is too large for the rows.
+            For tables of one row or column, or of more than 1,000 cells, and if there are too few rows for the noise.
 
         Notes
         -----
-        The statistic takes the noise of the cells into account, and so do the simulated tables that it is compared with: of
-        noise and sampling at once, computed from released counts alone. From 3
-        scales of the noise a cell on it is right (of independent tables 3 to 7 of 100 have p-values below 0.05); with fewer
-        rows it is refused.
-        Source: Gaboardi, Lim, Rogers, Vadhan 2016; Kifer, Rogers 2017.
+        The statistic takes the noise of the cells into account, and so do the simulated tables with which it is compared: they
+        have both noise and sampling error, and are computed from released counts alone. The test is right if there are, per
+        cell, at least 3 times as many rows as the scale of the noise (of independent tables, 3 to 7 in 100 have p-values below
+        0.05). With fewer rows it is refused. Source: Gaboardi, Lim, Rogers, Vadhan 2016; Kifer, Rogers 2017.
 
         Examples
         --------
@@ -478,7 +477,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         return pd.DataFrame({"lower": lower, "upper": upper})
 
     def unstack(self, level: Any = -1, *args: Any, **options: Any) -> Any:
-        """Make columns of a level of the index, as pandas does; each keeps its error bars.
+        """Turn a level of the index into columns, as pandas does; each keeps its error bars.
 
         Parameters
         ----------
@@ -516,20 +515,20 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         Returns
         -------
         Release
-            A float. Its privacy is that of this answer: it is computed from it.
+            A float. It is computed from this answer, and is as private.
 
         Raises
         ------
         ArgumentTypeError
-            For any release but those of ``histogram(..., workload="ranges")``.
+            For any answer except those of ``histogram(..., workload="ranges")``.
         ArgumentValueError
-            For what is no edge.
+            For something that is not an edge.
 
         Notes
         -----
-        The variance of a sum of least-squares estimates is a public number. With Gaussian noise the interval is the normal
-        one. With Laplace noise it is that of the worst symmetric log-concave law of this variance, for long sums a fifth
-        wider than needed (two fifths where the noise has a scale of two rows).
+        The variance of a sum of least-squares estimates is public. With Gaussian noise, the interval is the normal one. With
+        Laplace noise, it holds for every symmetric log-concave distribution with this variance. For long sums it is a fifth
+        wider than needed (two fifths if the noise has a scale of two rows).
 
         Examples
         --------
@@ -573,7 +572,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            For any release but those of ``randomized_response``.
+            For any answer except those of ``randomized_response``.
 
         Examples
         --------
@@ -592,7 +591,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         return aggregate.estimate(self.value, self.query.price, checked_level(level), project)
 
     def nonnegative(self) -> Series:
-        """Return the values clipped at 0: free; sums should use the released values. See `postprocess.nonnegative`.
+        """Return the values clipped at 0, for free. For sums, use the released values. See `aggregates.tidy.nonnegative`.
 
         Returns
         -------
@@ -611,7 +610,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         return tidy.nonnegative(self.value)
 
     def to_simplex(self, total: float | None = None) -> Series:
-        """Return the nearest values, none negative, that add up to a public total. See `postprocess.to_simplex`.
+        """Return the nearest values, none negative, that add up to a public total. See `aggregates.tidy.to_simplex`.
 
         Parameters
         ----------
@@ -639,7 +638,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         return tidy.to_simplex(self.value, total)
 
     def round_to_total(self, total: int | None = None) -> Series:
-        """Return the nearest whole numbers that add up to a public total. See `postprocess.round_to_total`.
+        """Return the nearest whole numbers that add up to a public total. See `aggregates.tidy.round_to_total`.
 
         Parameters
         ----------
@@ -667,7 +666,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         return tidy.round_to_total(self.value, total)
 
     def isotonic(self, increasing: bool = True) -> Series:
-        """Return the nearest values that never fall, or never rise. See `postprocess.isotonic`.
+        """Return the nearest values that never fall, or never rise. See `aggregates.tidy.isotonic`.
 
         Parameters
         ----------

@@ -64,8 +64,8 @@ def capped(budget: Budget, lifetime: Any, period: Any, unit: Any) -> Budget:
         raise line.refuse("lifetime= caps what one unit spends in all periods together, so it needs both")
     if budget.delta and not budget.plan:
         raise ArgumentValueError(
-            "lifetime= adds up plain epsilons, and what a delta buys has none (Gaussian noise) or fails with it (keys that are "
-            "found): leave delta= and rho= out"
+            "lifetime= adds up plain epsilons, but Gaussian noise has no finite epsilon, and discovered keys need a delta: "
+            "leave delta= and rho= out"
         )
     if cap < budget.epsilon:
         raise ArgumentValueError(

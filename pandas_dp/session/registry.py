@@ -157,7 +157,7 @@ def leave(left: Session, session: Session) -> None:
     left._closed = True
     if not unasked(left):
         left._closed = False
-        raise ArgumentValueError(f"another thread asked the budget at this moment; to continue it: {left._terms()}")
+        raise ArgumentValueError(f"another thread is using this budget; to continue it: {left._terms()}")
     frames.hand_on(left, session)
     left._successor = session
     left.close()

@@ -163,7 +163,7 @@ class Session:
     def adopt(
         self, frame: pd.DataFrame, reason: str, *, table: str | None = None, version: str | None = None
     ) -> Session:
-        """Answer for a frame on the owner's word that it was derived row by row from a protected table.
+        """Answer for a frame that, as the owner states, was derived row by row from a protected table.
 
         Parameters
         ----------
@@ -183,8 +183,8 @@ class Session:
 
         Notes
         -----
-        Sound are operations in which each row depends on its own row only. Where rows may repeat, the frame needs the
-        unit column, and its contribution bound is then enforced as ever.
+        This is sound if each row was computed from one row only. If rows may repeat, the frame needs the unit column; the cap
+        on rows per unit then applies as always.
 
         Examples
         --------
@@ -208,14 +208,14 @@ class Session:
         return self
 
     def extend(self, to: Any = None, to_delta: Any = None, *, reason: str) -> Session:
-        """Raise the total to the one given, on record. Doing it again changes nothing, so cells can be run again.
+        """Raise the total to the one given, on record. Repeating the call changes nothing, so cells can be run again.
 
         Parameters
         ----------
         to : number, optional
-            The new total epsilon, not what is added to it; as it was where left out.
+            The new total epsilon, not what is added; unchanged if left out.
         to_delta : number, optional
-            The new total delta. A budget that had none counts Renyi divergences from then on, also those of its past.
+            The new total delta. A budget without a delta counts Renyi divergences from then on, also for its earlier answers.
         reason : str
             Recorded in the ledger.
 
@@ -226,12 +226,12 @@ class Session:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            A total can only be raised. One that the budget had before it was raised further is taken for a cell that
-            runs again.
+            A total can only be raised. A total that the budget had earlier changes nothing, because it may come from a cell
+            that is run again.
 
         Notes
         -----
-        Everything released is then private at the new total, provided that released answers did not decide on it.
+        All answers together are then private at the new total, if the decision to raise it did not depend on released answers.
 
         Examples
         --------
@@ -264,10 +264,9 @@ class Session:
         self._settle(unit)
 
     def close(self) -> None:
-        """End the session and its streams: it answers nothing more and lets go of its tables. The ledger stays.
+        """End the session and its streams: it answers nothing more and forgets its tables. The ledger stays.
 
-        Its parts end with it. The package forgets the session but for its id. What was answered on a budget in memory, which
-        reports show, is kept by this object alone and goes with it.
+        Its parts end with it. The answers of a budget in memory, which reports show, are kept by this object alone.
 
         Examples
         --------
@@ -368,13 +367,13 @@ class Session:
         return odometer.left(self._ledger.rule(self.name), self._state, self.unit, self._typical)
 
     def group(self, size: int = 1, *, periods: int | None = None) -> str:
-        """What the whole budget promises a group of units, such as a household of three, in words.
+        """Say in words what the whole budget promises to a group of units, such as a household of three.
 
         Parameters
         ----------
         size : int
         periods : int, optional
-            Of a budget for each period: in how many of them one unit is.
+            For a budget for each period: the number of periods in which a unit is present.
 
         Returns
         -------
@@ -383,7 +382,7 @@ class Session:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            For a number of periods where the budget has none, or every row is a unit, or of several units.
+            For ``periods=`` if the budget has no periods, or every row is a unit, or together with a size above 1.
 
         Notes
         -----
@@ -419,8 +418,8 @@ class Session:
         Returns
         -------
         Reconciled
-            The tables that this process was given, in their order, the latest thousand at most: of those that are about the
-            same rows, behind the same steps, the largest number. Its notes say how many others there are.
+            The largest set of tables about the same rows, after the same steps, among the latest thousand answers that this
+            process was given. Its notes say how many other tables there are.
 
         Raises
         ------
@@ -486,12 +485,12 @@ class Session:
         Parameters
         ----------
         path : str or path, optional
-            Where to write it; a file or link of this name is replaced at one stroke. What it ends with decides: ``.html`` is
+            Where to write it; a file or link of this name is replaced in one step. The end of the name decides: ``.html`` is
             the page, which a browser saves as PDF; ``.json`` the statement, with every fact of the page and exact numbers as
-            texts; ``.yaml`` the draft for the registry. None: the page is returned, which a prompt shows as one line.
+            texts; ``.yaml`` the draft for the registry. None: the page is returned; a prompt shows it as one line.
         about : mapping or str, optional
-            What only you know, for ``.json`` and ``.yaml``, or the name of a TOML file that says it: who publishes what, what
-            for, since when. The registry requires slug, name, data_curators, intended_use, data_product_type,
+            For ``.json`` and ``.yaml``: what only you know, or the name of a TOML file with it: who publishes what, for what
+            purpose, since when. The registry requires slug, name, data_curators, intended_use, data_product_type,
             data_product_region, description, publication_date and authors.
         values : bool, default False
             Whether a ``.json`` statement holds the released answers.
@@ -505,7 +504,7 @@ class Session:
         LedgerError
             The ledger is damaged: its whole chain of entries is read first.
         ArgumentValueError
-            The path ends with something else, `about` has an unknown field, or the registry requires one that it lacks.
+            The path ends with something else, `about` has an unknown field, or lacks one that the registry requires.
 
         Notes
         -----

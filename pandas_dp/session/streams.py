@@ -104,7 +104,7 @@ class Stream(Spelled):
 
 @explain
 class ThresholdStream(Stream):
-    """Says of one count after the other whether it is at least the threshold; see ``above_threshold``.
+    """Says for one count after the other whether it is at least the threshold; see ``above_threshold``.
 
     Examples
     --------
@@ -154,19 +154,19 @@ class ThresholdStream(Stream):
         return bool(self._answer(self._condition(condition)).value)
 
     def margin(self, questions: int = 100, level: float = 0.95) -> int:
-        """How near the threshold a count must be for a wrong answer: public, free, the same before and after asking.
+        """How near the threshold a count must be for a wrong answer. Public and free; the same before and after asking.
 
         Parameters
         ----------
         questions : int
-            How many are asked in all, fixed beforehand or chosen by earlier answers.
+            How many are asked in total; each may depend on earlier answers.
         level : float
 
         Returns
         -------
         int
-            With probability `level`, in all these answers: where it says True the count is above threshold - margin, where
-            it says False below threshold + margin. Of units with several rows at most max_rows count.
+            With probability `level`, the following holds for all these answers: if it says True, the count is above threshold
+            - margin; if it says False, it is below threshold + margin. At most max_rows rows of each unit count.
 
         Examples
         --------
@@ -183,7 +183,7 @@ class ThresholdStream(Stream):
 
 @explain
 class OracleStream(Stream):
-    """Answers one count after the other, most of them without looking for more than a test; see ``oracle``.
+    """Answers one count after the other, most of them by a guess that is only tested; see ``oracle``.
 
     Examples
     --------
@@ -206,10 +206,10 @@ class OracleStream(Stream):
         Returns
         -------
         Release
-            An int. Its notes say how it was made: *easy*, guessed from earlier answers and tested; *hard*, a noisy count that
-            uses up one correction, and is given back where the same is asked again; *unverified*, a guess that was not tested
-            since all corrections are used up, of which no interval is known. Which of these it is, is part of what the price
-            pays for.
+            An int. Its notes say how it was made. *Easy*: guessed from earlier answers, and tested. *Hard*: a noisy count that
+            uses up one correction; if the same is asked again, it is returned again. *Unverified*: a guess that was not
+            tested, because all corrections are used up; no interval is known. The price also pays for showing which of these
+            it is.
 
         Raises
         ------

@@ -47,7 +47,7 @@ _GROUPS = (
     ),
     (f"{_ALL_ROWS}. It is a question: `df.dp(epsilon=0.5).describe('x', bounds=(0, 100))`", "describe"),
     (
-        f"{_ALL_ROWS}. Ask one question a call, such as `df.dp(epsilon=0.5).std('x', bounds=(0, 100))`, or one of your own "
+        f"{_ALL_ROWS}. Ask one question per call, such as `df.dp(epsilon=0.5).std('x', bounds=(0, 100))`, or one of your own "
         "function: `df.dp(epsilon=0.5).sample_and_aggregate(function, bounds=(0, 100))`",
         "sem skew kurt kurtosis prod product autocorr dot agg aggregate idxmax idxmin argmax argmin",
     ),

@@ -99,15 +99,15 @@ class RowSteps(Generic[T]):
 
         Notes
         -----
-        Where the condition is unknown the row goes, as in pandas. It is unknown where it compares a missing value of a
-        nullable or Arrow dtype or of ``string``, also after ``not``: ``not (age > 40)`` leaves out who has no age. Among
-        NumPy's dtypes, ``str``, objects and categories a comparison with a missing value is False and ``!=`` True: there
-        ``not (age > 40)`` keeps them. Whatever the dtype, ``in [...]``, ``.isin`` and ``.isna()`` are never unknown. Where
-        pandas itself is of two minds, ``.where``, ``.mask`` and ``.case_when`` take a condition that is unknown for one that
-        does not hold; ``.mask`` is ``.where`` of ``~condition``.
+        If the condition is unknown, the row is dropped, as in pandas. It is unknown if it compares a missing value of a
+        nullable or Arrow dtype or of ``string``, also after ``not``: ``not (age > 40)`` drops rows without an age. In
+        NumPy's dtypes, ``str``, objects and categories, a comparison with a missing value is False, and ``!=`` is True: there
+        ``not (age > 40)`` keeps these rows. ``in [...]``, ``.isin`` and ``.isna()`` are never unknown, whatever the dtype.
+        pandas itself is not consistent here; ``.where``, ``.mask`` and ``.case_when`` treat an unknown condition as one that
+        does not hold, and ``.mask`` is ``.where`` with ``~condition``.
 
-        This holds of every step: what becomes of a row depends on that row and on public arguments alone. So tables that
-        differ in one unit differ in that unit still, under add_remove and replace_one alike, and noise need not grow.
+        For every step, what becomes of a row depends on that row and on public arguments alone. So tables that
+        differ in one unit still differ in that unit only, under add_remove and replace_one alike, and no more noise is needed.
 
         Examples
         --------
@@ -166,8 +166,8 @@ class RowSteps(Generic[T]):
         Parameters
         ----------
         **columns : expression, callable or constant
-            By the new column's name: ``pd.col("cost") / 5``, ``lambda d: d.visit.dt.hour`` or ``"A"``. There are
-            arithmetic, comparisons, ``.dt``, ``.str``, ``.astype``, ``.cut``, ``.where``, ``.case_when`` and ``.map``.
+            By the new column's name: ``pd.col("cost") / 5``, ``lambda d: d.visit.dt.hour`` or ``"A"``. You can use arithmetic,
+            comparisons, ``.dt``, ``.str``, ``.astype``, ``.cut``, ``.where``, ``.case_when`` and ``.map``.
 
         Returns
         -------
@@ -181,13 +181,12 @@ class RowSteps(Generic[T]):
         Notes
         -----
         Whole numbers and decimals are exact in ``+ - * // %``, ``abs``, ``-x``, ``.clip``, ``.round``, ``.where``,
-        ``.case_when``, ``.fillna`` and ``.astype("int64")``; ``/``, ``**``, ``.map`` and what meets a float are floats.
-        Integers have 64 bits, whatever their column has, and decimals 76 digits; so has what signed and unsigned integers of
-        64 bits give, and a difference of unsigned ones. What is beyond that is missing in nullable and Arrow dtypes, as is
-        what zero divides by ``//`` and ``%``. NumPy's integers are floats where one is missing, so ``+ - *`` and ``-x`` make
-        floats of them, as do constants beyond 2**53 and whatever could leave one missing or infinite, or mixes signs; but
-        ``.astype("int64")`` gives ``Int64``, whatever it is of. What is made
-        of dates and durations that nanoseconds hold is missing where they do not hold it.
+        ``.case_when``, ``.fillna`` and ``.astype("int64")``. ``/``, ``**`` and ``.map`` give floats, and so does anything
+        combined with a float. Computed integers have 64 bits and decimals 76 digits, whatever their column has. In nullable
+        and Arrow dtypes, a result beyond that is missing, and so is a division by zero with ``//`` or ``%``. A column of
+        NumPy's integers becomes floats if one value is missing, so ``+ - *`` and ``-x`` on it give floats. So do constants
+        beyond 2**53, and operations that could give a missing or infinite value, or that mix signed and unsigned integers. But
+        ``.astype("int64")`` always gives ``Int64``. Computed dates and durations beyond the range of nanoseconds are missing.
 
         Examples
         --------
@@ -256,7 +255,7 @@ class RowSteps(Generic[T]):
         lower, upper : number, optional
             Public: ``df.dp.clip(0, 100, columns="age")``.
         columns : str or list of str, optional
-            All numeric ones where left out.
+            By default all numeric columns.
 
         Returns
         -------
@@ -330,7 +329,7 @@ class RowSteps(Generic[T]):
         Parameters
         ----------
         subset : str or list of str, optional
-            Columns that must have a value; all of them where left out.
+            Columns that must have a value; by default all.
 
         Returns
         -------
@@ -365,7 +364,7 @@ class RowSteps(Generic[T]):
         Parameters
         ----------
         lookup : DataFrame, or dict of lists by column
-            From outside the data, each key once. It is copied, and its content is part of the question.
+            Public, with each key once. It is copied, and its content is part of the question.
         on : str
             The column of keys that both have.
         how : str
@@ -411,15 +410,15 @@ class RowSteps(Generic[T]):
         return self._then(tuple(steps))
 
     def explode(self, column: str, *, max: int) -> T:
-        """Make a row of each entry of a list, up to a public number of them, with the rest of its row beside it.
+        """Turn each list into one row for each entry, up to a public number; the rest of the row is repeated.
 
         Parameters
         ----------
         column : str
-            Objects such as lists, tuples and NumPy arrays, or lists in Arrow. Of text, make lists before the table is
+            Objects such as lists, tuples and NumPy arrays, or lists in Arrow. Split text into lists before the table is
             protected: ``df["tags"] = df["tags"].str.split(",")``.
         max : int
-            Public: the first ``max`` entries of each list stay, as ``df.tags.str[:max]`` has them.
+            Public: the first ``max`` entries of each list are kept, as with ``df.tags.str[:max]``.
 
         Returns
         -------
@@ -430,17 +429,17 @@ class RowSteps(Generic[T]):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            Also where each row is a unit of its own: the table needs a unit column.
+            Also if each row is a unit: the table needs a unit column.
 
         Notes
         -----
-        Units stay who they are: what a unit's rows become is that unit's, and of them ``max_rows`` count in an answer, drawn
-        at random where there are more. So tables that differ in one unit differ in that unit still, under both relations.
-        A cell that is exactly a list, a tuple or an array of some dimension has entries; any other stays a row with that
-        cell, also a set, whose order is not its own, a dict, and what is derived from a list. Objects stay of dtype object;
-        lists in Arrow, also the large and the fixed ones that pandas leaves alone, become the dtype of their entries. Whole
-        numbers are exact there and in lists of Python, as ``pandas_dp.read_parquet`` gives; in arrays of NumPy those from 2**53
-        on are missing, since pandas rounds them in all rows of a file where one list lacks an entry.
+        All new rows belong to the unit of the old row. At most ``max_rows`` rows of each unit count in an answer, drawn at
+        random if there are more. So tables that differ in one unit still differ in that unit only, under both relations. Only
+        a list, a tuple or an array has entries. Any other cell gives one row with that cell, also a set (it has no fixed
+        order), a dict, or a subclass of list. Objects keep dtype object. Lists in Arrow, also large and fixed-size ones, which
+        pandas does not explode, become the dtype of their entries. Whole numbers are exact there, and in Python's lists, which
+        ``pandas_dp.read_parquet`` gives. In NumPy arrays, numbers from 2**53 on are missing, because pandas rounds them in all
+        rows of a file if one list lacks an entry.
 
         Examples
         --------

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 A_ROW = 50  # bytes of each column, with the copies that are made while a question is worked out; text takes its letters beside
 GATHERS = (
-    "this question needs the rows all at once: unless its answer is stored, {whence} to this process, where a row takes about "
+    "this question needs all rows at once: unless its answer is stored, {whence} to this process, where a row takes about "
     "{size} bytes, and more with long text. Whether that fits depends on the number of rows; questions that are worked out "
     "part by part, such as counts, sums, means and quantiles, always fit."
 )

@@ -351,16 +351,16 @@ def _by_value(option: Any) -> bool:
 
 @example("pandas_dp.read_parquet('visits.parquet')")
 def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
-    """Read a Parquet file as ``pandas.read_parquet`` does, so that what is asked of it again costs nothing.
+    """Read a Parquet file like ``pandas.read_parquet``, and remember the file, so that repeated questions are free.
 
     Parameters
     ----------
     path : str, path or list
-        A file or a directory on this machine (also with ``~`` or ``file://``), or a list of files. What is read from
-        an open file, or with ``filesystem=``, is not remembered: it is a new table each time, and may take another budget.
+        A file or a directory on this machine (also with ``~`` or ``file://``), or a list of files. An open file, and a file
+        read with ``filesystem=``, are not remembered: each time it is a new table, which may get another budget.
     **options
-        Of ``pandas.read_parquet``, without ``filters``, which are steps here, ``storage_options``, ``to_pandas_kwargs`` and
-        ``ignore_prefixes``: of a directory no file is read whose name starts with a dot or an underscore.
+        Of ``pandas.read_parquet``, without ``filters`` (use steps), ``storage_options``, ``to_pandas_kwargs`` and
+        ``ignore_prefixes`` (in a directory, files whose names start with a dot or an underscore are not read).
 
     Returns
     -------
@@ -369,27 +369,28 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        There is no such file, it cannot be read, or a column has a type of which nothing can be asked, such as bytes, times of
-        the day or structures; the message has the line with the other ``columns=``.
+        There is no such file, it cannot be read, or a column has a type about which nothing can be asked, such as bytes, times
+        of the day or structures; the message gives the line with the other ``columns=``.
 
     Notes
     -----
-    Read again while its session is open, in the same way, from a file that nobody has written since, it is the same table to
-    ``df.dp.protect``, the one that was first protected of it: questions that were answered are answered from the store. After
-    ``session.close()`` and in other processes it is new content; there type a ``version``. So is a file that was written, also
-    where every byte is as it was: contents are never compared, for whether they are equal is private. **When a file is written
-    is therefore public.** Where a program writes it only if something changed, read it with pandas and type a ``version`` that
-    follows from the day or the number of the run.
+    If the file is read again in the same way while its session is open, and nobody has written it since, ``df.dp.protect``
+    takes it for the same table, as it was first protected, and stored answers are returned. After ``session.close()``, and in
+    other processes, it is new content; there type a ``version``. A file that was written is new content, too, even if no byte
+    changed: contents are never compared, because whether they are equal is private. **So it is public when a file is
+    written.** If a program writes the file only if something changed, read it with pandas, and type a ``version`` such as the
+    day or the number of the run.
 
-    Dtypes follow from the schema of the file, whatever cells are missing, for which pandas would make floats, which round large
-    numbers, and objects. Columns of integers have dtypes such as ``Int64``, those of bools ``boolean``; text is ``str`` also
-    where the file holds it as categories; days and decimals have the dtypes of Arrow, and lists are Python's. A cell that is
-    none, such as one in a list with a date in the year 10000, is missing; bytes that are no text become marks. In several files
-    columns of one name must have one type. What stands in names of directories, such as ``year=2026``, is text, unless
-    ``partitioning=`` says its types. Labels of rows are columns, or left out where they have no name.
+    Dtypes follow from the schema of the file, whatever cells are missing. (pandas would turn integers with missing cells into
+    floats, which rounds large numbers, and bools into objects.) Columns of integers have dtypes such as ``Int64``, and bools
+    ``boolean``. Text is ``str``, even if the file holds it as categories. Days and decimals have Arrow's dtypes, and lists are
+    Python's. A cell that cannot be converted, such as a list with a date in the year 10000, is missing; bytes that are not text
+    become replacement characters. In several files, columns of one name must have one type. Names of directories, such as
+    ``year=2026``, become text, unless ``partitioning=`` gives their types. The index becomes columns, or is left out if it
+    has no name.
 
-    A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
-    part of the question. What pandas makes of the frame is another table, and takes no other budget than the file.
+    A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``, which are
+    part of the question. What pandas makes of the frame is another table, and gets no other budget than that of the file.
 
     Examples
     --------
@@ -404,14 +405,14 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
 
 @example("pandas_dp.read_csv('visits.csv', dtype={'age': 'Int64'})")
 def read_csv(path: Any, **options: Any) -> pd.DataFrame:
-    r"""Read a CSV file as ``pandas.read_csv`` does, so that what is asked of it again costs nothing; see `read_parquet`.
+    r"""Read a CSV file like ``pandas.read_csv``, and remember it, so that repeated questions are free; see `read_parquet`.
 
     Parameters
     ----------
     path : str or path
     **options
-        Of ``pandas.read_csv``. Say ``dtype=``: kinds of columns are public, and without it pandas takes them from the cells,
-        where one letter makes text of a column of numbers. With ``chunksize=`` or ``iterator=`` the parts are not remembered.
+        Of ``pandas.read_csv``. Give ``dtype=``: kinds of columns are public, and otherwise pandas guesses them from the cells:
+        one letter turns a column of numbers into text. With ``chunksize=`` or ``iterator=``, the parts are not remembered.
 
     Returns
     -------
@@ -431,7 +432,7 @@ def read_csv(path: Any, **options: Any) -> pd.DataFrame:
 
 @example("pandas_dp.read_feather('visits.feather')")
 def read_feather(path: Any, **options: Any) -> pd.DataFrame:
-    """Read a Feather file as ``pandas.read_feather`` does, so that what is asked of it again costs nothing; see `read_parquet`.
+    """Read a Feather file like ``pandas.read_feather``, and remember it: repeated questions are free; see `read_parquet`.
 
     Parameters
     ----------

@@ -221,12 +221,12 @@ def selection(
     Notes
     -----
     The exponential mechanism chooses o with probability proportional to m(o) exp(c s(o)), with c = epsilon / (2 sensitivity),
-    or epsilon / sensitivity where scores are monotonic: the change of the normaliser then takes the other half back.
+    or epsilon / sensitivity if scores are monotonic, because the normaliser then changes in the same direction.
     Permute-and-flip visits the candidates in random order and takes o with probability p_o = exp(-c (OPT - s(o))), so o is
-    chosen with probability p_o times the integral over t in 0..1 of the product of 1 - p_j t over all other j. Either falls
-    short of the best score by more than (ln(m(O) / m(O*)) + t) / c with probability exp(-t) at most.
-    The guarantee is epsilon under add_remove and replace_one alike, for the sensitivity of that relation.
-    Source: McSherry, Talwar 2007, Theorem 6; McKenna, Sheldon 2020.
+    chosen with probability p_o times the integral over t in 0..1 of the product of 1 - p_j t over all other j. With either,
+    the chosen score is more than (ln(m(O) / m(O*)) + t) / c below the best with probability at most exp(-t). The guarantee is
+    epsilon under add_remove and replace_one alike, for the sensitivity of that relation. Source: McSherry, Talwar 2007,
+    Theorem 6; McKenna, Sheldon 2020.
 
     Examples
     --------

@@ -136,7 +136,7 @@ class MedianTrace:
         return max(int(tested.bounds(0, chosen)[1]), hard)
 
     def plain_error(self, questions: Any, level: Any = 0.95) -> int:
-        """Rows by which the farthest of so many plain noisy counts is off, which share epsilon evenly.
+        """The largest error, in rows, of so many plain noisy counts that share epsilon evenly.
 
         Parameters
         ----------
@@ -244,13 +244,12 @@ def median_mechanism(data: Any, questions: Any, *, candidates: Any, epsilon: Any
     Notes
     -----
     r_i is the mean over S in C_(i-1) of exp(-abs(f_i(d) - f_i(S)) / a), a the threshold as a share of rows: near 1 where
-    nearly all candidates are right. The lectures decide by a noisy r_i; what is run here, and by ``oracle("median", ...)``,
-    tests the median's distance from the truth by a sparse vector with epsilon / 2, which needs no constants that only theory
-    can afford. An easy question is answered by the median of the candidates, free. A hard one by f_i(d) + Laplace noise, of
-    which log2 of the number of candidates share epsilon / 2; candidates farther than the window from that answer are
-    dropped. The noise is drawn anew in each run. For the guarantee under add_remove and replace_one see ``oracle``: n is
-    public here.
-    Source: Roth, Roughgarden 2010; Gupta, Roth, Ullman 2012.
+    nearly all candidates are right. The lectures decide by a noisy r_i. Here, and in ``oracle("median", ...)``, the distance
+    of the median from the truth is tested by a sparse vector with epsilon / 2, whose constants are practical. The answer to an
+    easy question is the median of the candidates. The answer to a hard one is f_i(d) + Laplace noise; log2 of the number of
+    candidates such answers share epsilon / 2, and candidates farther than the window from that answer are dropped. Each run
+    draws new noise. For the guarantee under add_remove and replace_one see ``oracle``: n is public here. Source: Roth,
+    Roughgarden 2010; Gupta, Roth, Ullman 2012.
 
     Examples
     --------

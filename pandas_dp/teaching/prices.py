@@ -45,7 +45,7 @@ class Revenue:
     supply : int or None
         Items for sale; None: as many as are asked for.
     pieces : tuple of Piece
-        Between bids revenue is a line: price times items sold.
+        Between two bids revenue is linear: price times items sold.
 
     Examples
     --------
@@ -273,9 +273,9 @@ def revenue(bids: Any, *, upper: Any, epsilon: Any, supply: Any = None) -> Reven
     -----
     Revenue at r is r times the number of bids of at least r, or `supply` if that is less. A price is chosen with density
     proportional to exp(c revenue), c = epsilon / upper, which is epsilon-differentially private under add_remove and
-    replace_one: one bid moves all revenues in the same direction, by at most upper. Prices that the bids themselves name
-    would tell the bids. ``best_price`` chooses by this law from a public list of prices.
-    Source: McSherry, Talwar 2007, Section 4.
+    replace_one: one bid moves all revenues in the same direction, by at most upper. If the bids themselves were the list of
+    prices, it would reveal them. ``best_price`` takes a public list of prices. It chooses by this distribution if the session
+    has a delta, and otherwise by permute-and-flip. Source: McSherry, Talwar 2007, Section 4.
 
     Examples
     --------

@@ -80,9 +80,9 @@ def notes(epsilon, **how):
 def test_a_useless_mean_says_so():
     """Laplace noise of scale width / (25 epsilon) is within ln(20) of these with 95 %."""
     release, text = notes(1)
-    assert "the noise alone is ± 12% of the bounds (95 %); give rows=, more blocks or a larger epsilon" in text
+    assert "the noise alone is ± 12 % of the bounds (95 %); give rows=, more blocks or a larger epsilon" in text
     assert 0 <= release.interval().lower <= release <= release.interval().upper <= 10
-    assert "the noise alone is ± 92% of the bounds" in notes(0.13)[1]
+    assert "the noise alone is ± 92 % of the bounds" in notes(0.13)[1]
     assert "noise" not in notes(10)[1]
 
 
@@ -97,7 +97,7 @@ def test_other_useless_answers_say_so():
     assert vote.notes[0] == "8 blocks, vote of the results"
     assert not any("too few" in note for note in vote.notes)
     few = df.dp(epsilon=1).kmeans(["age"], k=3, bounds={"age": (0, 120)})
-    assert any("the noise alone is ± 36% of the bounds" in note for note in few.notes)
+    assert any("the noise alone is ± 36 % of the bounds" in note for note in few.notes)
 
 
 def test_intervals_are_cut_to_the_bounds_and_hold_the_answer():
@@ -120,7 +120,7 @@ def test_a_winsorized_mean_of_equal_results_is_that_result():
     )
     assert release == pytest.approx(7, abs=1e-6)
     assert release.interval() is None
-    assert "both private quartiles are equal, and are the answer" in release.notes
+    assert "both private quartiles are equal; their value is the answer" in release.notes
 
 
 def test_smiths_widening_is_that_of_the_paper():

@@ -49,7 +49,7 @@ REFUSED = [
     ((count, TABLE, NEIGHBOR), {"delta": 0.1}, ArgumentTypeError, "a claim with a delta names its epsilon"),
     ((COUNT, TABLE, NEIGHBOR), {"schema": {"pie": {"keys": ["a"]}}}, ArgumentValueError, "did you mean 'pid'"),
     ((COUNT, TABLE, TABLE.copy()), {}, ArgumentValueError, "hold the same rows"),
-    ((COUNT, TABLE, TABLE.iloc[:1]), {}, ArgumentValueError, "the same but for one row"),
+    ((COUNT, TABLE, TABLE.iloc[:1]), {}, ArgumentValueError, "differ in exactly one row that one of them lacks"),
     ((COUNT, TABLE, NEIGHBOR), {"neighbors": "replace_one"}, ArgumentValueError, "differ in the content of one row"),
     ((COUNT, TABLE, NEIGHBOR[["pid", "age"]]), {}, ArgumentTypeError, "neighbor[table.columns].astype(table.dtypes)"),
     (

@@ -206,7 +206,7 @@ def test_an_interval_with_empty_blocks_taken_out_is_that_of_all_blocks_seen_thro
     wide, narrow = (model.noise.half_width(0.95) * model.step for model in found.error.models[:2])
     assert float(wide) == pytest.approx(float(narrow) / share)
     assert covered >= enough(draws)
-    told = "of groups that may have fewer than 125 rows the expected share of empty blocks is taken out"
+    told = "in groups that may have fewer than 125 rows the mean is corrected for the expected share of empty blocks"
     assert found.notes[-1] == told
 
 

@@ -173,7 +173,7 @@ def test_a_budget_that_another_thread_asks_while_it_makes_room_stays(monkeypatch
     monkeypatch.setattr(
         registry, "unasked", lambda session: False
     )  # this look comes after the mark that questions heed
-    with pytest.raises(ArgumentValueError, match="another thread asked the budget"):
+    with pytest.raises(ArgumentValueError, match="another thread is using this budget"):
         df.dp.protect(epsilon=3, name=fresh())
     assert df.dp.session is first
     assert df.dp(epsilon=1).count().spent == "epsilon=1"
@@ -376,7 +376,7 @@ def test_a_month_is_no_key_among_days(key, what, freq, monkeypatch):
 
 def test_a_crosstab_of_values_is_told_as_a_pivot_table(monkeypatch):
     """The line that was shown kept the argument that the next refusal was about."""
-    df, told = protected(people()), "crosstab() counts rows; a column by two others is "
+    df, told = protected(people()), "crosstab() counts rows; for means or sums of a column type "
     keys = {"sex": ["f", "m"], "city": ["x", "y"]}
     for ask in (
         lambda d: d.crosstab("sex", "city", keys=keys, values="age", aggfunc="mean"),

@@ -289,7 +289,7 @@ def test_several_answers_about_groups_have_the_shape_of_pandas():
     [
         (lambda g: g.agg({"pay": "min"}), "func may be count, nunique, sum, mean, var, std, median"),
         (lambda g: g.agg({"pay": "mean"}), "needs public bounds"),
-        (lambda g: g.agg({"pay": "mean"}, bounds={"age": (0, 1)}), "bounds must be of columns"),
+        (lambda g: g.agg({"pay": "mean"}, bounds={"age": (0, 1)}), "bounds must name only columns"),
         (lambda g: g.agg({"pay": ["mean", "mean"]}, bounds={"pay": (0, 1)}), "once"),
         (lambda g: g.agg({"pay": "count"}, weights=[0.5]), "add up to exactly 1"),
         (lambda g: g.agg("mean"), "dict of functions by column"),

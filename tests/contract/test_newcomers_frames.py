@@ -15,7 +15,7 @@ EXACT = 10**5  # noise is 0 but for a probability below e**-1000
 REST = "rows without 'pid' do not; intervals do not cover dropped rows"
 LEFT_OUT = f"at most 2 rows of each 'pid' count; {REST}"
 BLOCK = f"all rows of each 'pid' count, in one block; {REST}"
-CUT = f"in a sum each 'pid' counts for at most 2 rows at a bound; {REST}"
+CUT = f"in a sum the total of each 'pid' is clipped to that of 2 rows at a bound; {REST}"
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,11 @@ def test_rows_beyond_the_bound_and_rows_of_nobody_do_not_count(owned):
 
 def test_help_says_it():
     text = " ".join(inspect.getdoc(Accessor.protect).split())
-    assert "rows without one are in no answer" in text
-    assert "A unit's other rows are in no answer, so counts are too small; a sum counts the total" in text
+    assert "Rows with a missing value in it are in no answer" in text
+    assert (
+        "Further rows of a unit are in no answer, so counts are too small. In a sum, the total of all rows of a unit"
+        in text
+    )
 
 
 # -- columns added since -------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def test_a_count_and_a_mean_beside_it_are_of_rows_that_are_kept(frames):
     assert abs(found.loc["count", "x"] - (HEAVY * KEPT + LIGHT)) < 50
     assert abs(found.loc["mean", "x"] - 1) < 0.1
     sums, rows = found.notes[-2:]
-    assert sums.startswith("in a sum each 'id' counts for at most 100 rows at a bound; rows without")
+    assert sums.startswith("in a sum the total of each 'id' is clipped to that of 100 rows at a bound; rows without")
     assert rows.startswith("at most 100 rows of each 'id' count; rows without")
 
 
@@ -93,7 +93,7 @@ def test_bounds_of_groups_are_told_and_kept():
     terms = {"unit": "id", "max_rows": 30, "max_groups": 2, "max_rows_per_group": 10, "neighbors": "replace_one"}
     frame = protected(visits(), epsilon=10**4, **terms)
     groups = frame.dp(epsilon=300).groupby("g", keys=KEYS)["x"].sum(bounds=BOUNDS)
-    assert "at most 30 rows at a bound (in groups 20, at most 10 in one); rows without" in groups.notes[-1]
+    assert "clipped to that of 30 rows at a bound (in groups 20, at most 10 in one); rows without" in groups.notes[-1]
     assert abs(float(groups.sum()) - (HEAVY * 20 * 10 + LIGHT)) < WITHIN
 
 

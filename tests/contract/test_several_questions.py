@@ -293,7 +293,7 @@ REFUSED = [
     (lambda d: d.agg({"age": ["mean", "mean"]}, bounds={"age": (0, 1)}), ArgumentValueError, "once"),
     (lambda d: d.agg({"age": "mean"}), ArgumentTypeError, r"mean\(\) needs public bounds"),
     (lambda d: d.agg({"age": "mean"}, bounds=(0, 1)), ArgumentTypeError, "bounds must be a dict"),
-    (lambda d: d.agg({"age": "count"}, bounds={"age": (0, 1)}), ArgumentValueError, "bounds must be of columns"),
+    (lambda d: d.agg({"age": "count"}, bounds={"age": (0, 1)}), ArgumentValueError, "bounds must name only columns"),
     (lambda d: d.agg({"sex": "mean"}, bounds={"sex": (0, 1)}), ArgumentTypeError, "needs a column of numbers"),
     (lambda d: d.agg({"agee": "count"}), ArgumentValueError, "did you mean 'age'"),
     (

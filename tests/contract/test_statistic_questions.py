@@ -319,7 +319,7 @@ def test_columns_that_are_too_alike_get_a_ridge():
     bounds = {"x": (0, 2000), "twice": (0, 4000), "z": (0, 5)}
     # the least eigenvalue is 0, its noise above one deviation in about one answer of ten: in all ten of them in 1e-9 of runs
     drawn = [df.dp(epsilon=100, fresh=True).linear_regression("z", ["x", "twice"], bounds=bounds) for _ in range(10)]
-    answer = next(answer for answer in drawn if "too much alike" in repr(answer))
+    answer = next(answer for answer in drawn if "too strongly correlated" in repr(answer))
     assert answer["x"] + 2 * answer["twice"] == pytest.approx(1 / 400, rel=0.05)
     assert abs(answer["x"]) < 5 / 400  # without the ridge any number
     assert answer.interval() is None

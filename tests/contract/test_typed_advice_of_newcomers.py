@@ -364,7 +364,7 @@ def test_a_protected_frame_says_that_pandas_answers_exactly():
     """Rows chosen by a step are shown as protected, and ``.count()`` of them without a price is exact."""
     book = Notebook(**UNIT)
     assert "pandas itself answers exactly" in repr(book.names["df"].dp.query("age > 65"))
-    assert "pandas itself exactly" in book.run("df[df.age > 65].dp(epsilon=1).count()")
+    assert "its own .count() is exact" in book.run("df[df.age > 65].dp(epsilon=1).count()")
 
 
 HABITS = {  # which have no line to type in the place of all
@@ -379,9 +379,9 @@ HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.mean('age', bounds=(0, 90)).result": "did you mean 'value'",
     f"{PRICE}.resample('MS', on='day')": r"months are public bins: \.groupby\('day', bins=pd\.period_range\(",
     f"{PRICE}['cost'].clip(0, 9)": r"bounds clip the values of a question: \.mean\(bounds=",
-    f"{PRICE}['cost'].corr(df['age'])": r"of two columns: df\.dp\(epsilon=1\)\.corr\(\['age', 'cost'\], bounds=",
+    f"{PRICE}['cost'].corr(df['age'])": r"it needs two columns: df\.dp\(epsilon=1\)\.corr\(\['age', 'cost'\], bounds=",
     "pandas_dp.plan([pandas_dp.query(within=20).count()], frame=df).run": r"no attribute 'run': plan\(df\) asks",
-    "pandas_dp.plan([], unit='patient_id')": r"the budget has it, df\.dp\.protect\(epsilon=3, unit=",
+    "pandas_dp.plan([], unit='patient_id')": r"it is set once for the budget, df\.dp\.protect\(epsilon=3, unit=",
     "pandas_dp.query(epsilon=1).count().run": r"query\(df\) asks it",
     "pandas_dp.accounting.compose(rho=0.1)": r"compose\(\[pandas_dp\.accounting\.Gaussian\(0\.1\)\], delta=1e-6\)",
     "pandas_dp.compose": "it is pandas_dp.accounting.compose",

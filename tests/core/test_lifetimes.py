@@ -73,7 +73,7 @@ def test_a_period_that_cannot_pay_is_named_before_the_lifetime(ledger):
 def test_what_is_not_a_plain_epsilon_is_refused(path, loss):
     with closing(Ledger(path)) as ledger:
         ledger.open("data", replace(Budget.of(1, F("1e-6")), lifetime=F(5, 2)), UNIT)
-        with pytest.raises(ArgumentValueError, match="a lifetime adds up plain epsilons"):
+        with pytest.raises(ArgumentValueError, match="a budget with a lifetime counts plain epsilons"):
             ask(ledger, "", 3, loss=loss)
         ask(ledger, "1", 3)
         assert person(ledger) == 1

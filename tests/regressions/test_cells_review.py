@@ -33,7 +33,7 @@ def test_a_decimal_of_extreme_scale_is_refused_whoever_is_left(age, scale):
     left = df.dp.query(f"age == {age}")
     with pytest.raises(ArgumentTypeError, match="type no expression uses"):
         left.dp.query("amount > 0")
-    with pytest.raises(ArgumentTypeError, match="cannot be answered"):
+    with pytest.raises(ArgumentTypeError, match="cannot be asked about"):
         left.dp(epsilon=1).sum("amount", bounds=(0, 1))
     assert df.dp.session.spent == "epsilon=0"
 

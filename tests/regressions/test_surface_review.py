@@ -102,7 +102,7 @@ def test_lists_whose_entries_arrow_cannot_take_are_refused_before_anything_is_ch
 @pytest.mark.parametrize("dtype", [pa.list_(pa.int64()), pa.dictionary(pa.int8(), pa.string_view()), pa.binary()])
 def test_units_of_a_dtype_that_cannot_be_read_are_refused_when_the_table_is_protected(dtype):
     frame = pd.DataFrame({"u": pd.array(pa.nulls(2, dtype), dtype=pd.ArrowDtype(dtype)), "x": 1.0})
-    with pytest.raises(ArgumentTypeError, match=r"unit='u': columns of dtype .* cannot be answered"):
+    with pytest.raises(ArgumentTypeError, match=r"unit='u': columns of dtype .* cannot be asked about"):
         frame.dp.protect(epsilon=3, unit="u", max_rows=2, name=f"units {dtype}")
 
 
@@ -111,7 +111,7 @@ def test_dictionaries_of_views_are_refused_before_anything_is_charged():
     frame = pd.DataFrame({"t": pd.array(texts, dtype=pd.ArrowDtype(texts.type)), "x": 1.0})
     session = frame.dp.protect(epsilon=3, name="dictionaries of views")
     for ask in (lambda dp: dp.nunique("t"), lambda dp: dp.value_counts("t", keys=["a"])):
-        with pytest.raises(ArgumentTypeError, match="cannot be answered"):
+        with pytest.raises(ArgumentTypeError, match="cannot be asked about"):
             ask(frame.dp(epsilon=1))
     assert session.left == "epsilon=3"
 

@@ -81,7 +81,7 @@ def test_tables_agree_and_nothing_is_charged(frame):
     assert (narrow < wide).all()
     assert sex.epsilon is None
     assert sex.delta is None
-    assert sex.spent == "nothing more than entries 2, 3, 4, 5 cost together"
+    assert sex.spent == "no cost beyond entries 2, 3, 4, 5"
     assert json.loads(sex.to_json())["price"]["epsilon"] is None
     assert sex.table().columns.tolist() == ["value", "lower", "upper", "raw"]
     assert sex.table()["raw"].tolist() == answers[0].tolist()

@@ -36,8 +36,11 @@ def test_the_draws_that_an_answer_is_made_of_are_named(delta):
     assert len({*entries}) == 4
     told = ", ".join(map(str, sorted(entries)))
     for made in pandas_dp.reconcile([best, sizes]):
-        assert made.spent == f"nothing more than entries {told} cost together"
-        assert made.notes[-1] == f"reconciled from entries {told} of the ledger: its privacy is theirs together"
+        assert made.spent == f"no cost beyond entries {told}"
+        assert (
+            made.notes[-1]
+            == f"reconciled from entries {told} of the ledger: its privacy is that of these entries together"
+        )
 
 
 def test_answers_of_other_budgets_are_not_taken_for_it():

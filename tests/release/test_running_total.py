@@ -57,7 +57,7 @@ def test_totals_are_the_sums_in_the_order_of_time(df, month, days):
     assert str(total.query) == "period('2026-11-01', '2026-12-03').count(), running total of 4 answers"
     assert (total.epsilon, total.rho) == (None, None)
     entries = ", ".join(str(one._provenance.entry) for one in (month, *days))
-    assert total.spent == f"nothing more than entries {entries} cost together"
+    assert total.spent == f"no cost beyond entries {entries}"
     assert total.notes[-1].startswith(f"the sums of entries {entries} of the ledger: nothing is charged")
 
 
@@ -65,7 +65,7 @@ def test_the_draws_that_an_answer_is_made_of_are_named(df, days):
     made = ask(df, "2026-12-01", epsilon=7).refine(days[0])
     entries = [one._provenance.entry for one in (days[0], days[1], made)]
     total = pandas_dp.running_total([made, days[1]])
-    assert total.spent == f"nothing more than entries {', '.join(map(str, sorted(entries)))} cost together"
+    assert total.spent == f"no cost beyond entries {', '.join(map(str, sorted(entries)))}"
 
 
 def test_sums_of_a_column_add_up_as_well(df):

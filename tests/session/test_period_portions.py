@@ -37,7 +37,7 @@ def test_each_named_day_pays_and_each_has_the_amount():
     team.dp.period(TUE).dp(epsilon=0.125).count()
     left = team.dp.session.left
     assert (left.period(MON), left.period(TUE)) == ("epsilon=0.125", "epsilon=0")
-    assert left.period(THU) == "epsilon=0.25, if this day was set aside"
+    assert left.period(THU) == "epsilon=0.25, if the part includes this day"
     assert left.startswith("epsilon=0.25 in each day set aside and not asked yet")
     with pytest.raises(BudgetExceededError, match="2026-11-24 cannot pay this"):
         team.dp(epsilon=0.125, fresh=True).count()

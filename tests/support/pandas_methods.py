@@ -92,14 +92,14 @@ def page() -> str:
     lines = [
         "# pandas' methods",
         "",
-        "All that a Series of pandas has, and a DataFrame: taken, or refused with what to write instead. Made from pandas'",
-        f"own lists, for pandas {'.'.join(pd.__version__.split('.')[:2])}. In the examples x and y are numbers, g is text,",
-        "when a date, tags lists and place structs.",
+        "Every method of a pandas Series or DataFrame: whether it works here, and what to write instead if it does not. The",
+        f"lists are those of pandas {'.'.join(pd.__version__.split('.')[:2])}. In the examples x and y are numbers, g is text,",
+        "when is a date, tags holds lists and place holds structs.",
         "",
-        'An expression stands in steps: `df.dp.query("x.abs() > 3")`, `df.dp.assign(z=lambda d: d.g.str.lower())`,',
-        '`df.dp.filter(pd.col("x") > 3)`. Each row of what it gives depends on that row alone, and what cannot be computed is',
-        "missing: a text that is no date, a list without such an entry, a text that an operation makes longer than 10,000",
-        "characters. Patterns are read by RE2, in which `\\d`, `\\w` and `\\s` are of ASCII. Parts of dates and lengths of",
+        'Expressions are used in steps: `df.dp.query("x.abs() > 3")`, `df.dp.assign(z=lambda d: d.g.str.lower())`,',
+        '`df.dp.filter(pd.col("x") > 3)`. Each row of the result depends on that row alone. What cannot be computed is',
+        "missing: a text that is not a date, a list without such an entry, a text that becomes longer than 10,000",
+        "characters. Patterns are read by RE2, in which `\\d`, `\\w` and `\\s` match ASCII only. Parts of dates and lengths of",
         "text are numbers of float64, or `Float64`. Hours that clocks show twice or never are missing after `dt.tz_localize`.",
         "",
     ]
@@ -110,7 +110,7 @@ def page() -> str:
         if taken:
             own = sorted(name for name in OWN if name.partition(".")[0] == space or (not space and "." not in name))
             lines += [f"In expressions: {', '.join(map(call, taken))}.", ""]
-            lines += [f"Beside pandas' own: {', '.join(map(call, own))}.", ""] if own else []
+            lines += [f"In addition to pandas' methods: {', '.join(map(call, own))}.", ""] if own else []
         if len(taken) < len(listed):
             lines += refused([name for name in listed if not traced(name)], REASONS)
     listed = public(pd.DataFrame)
