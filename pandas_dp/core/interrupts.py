@@ -16,6 +16,8 @@ class _Here(threading.local):
 
 
 _here = _Here()
+# without Python's wrappers around them, which look for a word for each handler: a twentieth of what a call takes
+_get, _set = (getattr(known, "__wrapped__", known) for known in (signal.getsignal, signal.signal))
 
 
 @contextlib.contextmanager
@@ -25,7 +27,7 @@ def watched() -> Iterator[None]:
     For all inputs: `stop` raises after this only where a signal came meanwhile, never for what code merely raised. The
     handler that was there does what it always does, and is there again afterwards, whatever a user's function put there.
     """
-    former = signal.getsignal(signal.SIGINT)
+    former = _get(signal.SIGINT)
     _here.brought = False
     if threading.current_thread() is not threading.main_thread() or not callable(former):
         yield
@@ -39,10 +41,10 @@ def watched() -> Iterator[None]:
             raise
 
     try:
-        signal.signal(signal.SIGINT, note)
+        _set(signal.SIGINT, note)
         yield
     finally:
-        signal.signal(signal.SIGINT, former)
+        _set(signal.SIGINT, former)
 
 
 def stop(text: str = "") -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -107,13 +105,8 @@ def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, .
     return said, f"as of {time[:16].replace('T', ' ')} UTC: another version, or fresh=True in Python, buys a new one"
 
 
-@contextmanager
-def advised(table: Table) -> Iterator[None]:
+def advise(error: BudgetExceededError, table: Table) -> None:
     """Say beside a refusal of a table with versions that a table which grows can have a budget for each period."""
-    try:
-        yield
-    except BudgetExceededError as error:
-        whole = table.session._whole is None and table.session.unit.periods is None
-        if whole and table.content == table.token and not table.content.startswith(UNVERSIONED):
-            error.where = GROWS
-        raise
+    whole = table.session._whole is None and table.session.unit.periods is None
+    if whole and table.content == table.token and not table.content.startswith(UNVERSIONED):
+        error.where = GROWS

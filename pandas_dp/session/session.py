@@ -29,6 +29,7 @@ from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    BudgetExceededError,
     LedgerError,
     NoSessionError,
     PandasDPError,
@@ -309,8 +310,12 @@ class Session:
             waits = self._goes_on and not (request.key is None or request.fresh or request.base)
             request = replace(request, told=told, waits=waits)
         gathering.caution_of(request, table, columns)
-        with progress.shown(f"answers {query}"), periods.advised(table):
-            given = gate.release(request)
+        with progress.shown("answers", query):
+            try:
+                given = gate.release(request)
+            except BudgetExceededError as error:
+                periods.advise(error, table)
+                raise
         if self._closed:  # by another thread meanwhile, which may have given the table another budget
             raise NoSessionError(f"this session is closed; protect the frame again: {self._terms()}")
         if request.loss.parts:
