@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal as handlers  # type: ignore[import-not-found]  # `signal` looks for a word for each handler: a fortieth of a call
 import contextlib
 import signal
 import threading
@@ -16,8 +17,6 @@ class _Here(threading.local):
 
 
 _here = _Here()
-# without Python's wrappers around them, which look for a word for each handler: a twentieth of what a call takes
-_get, _set = (getattr(known, "__wrapped__", known) for known in (signal.getsignal, signal.signal))
 
 
 @contextlib.contextmanager
@@ -27,7 +26,7 @@ def watched() -> Iterator[None]:
     For all inputs: `stop` raises after this only where a signal came meanwhile, never for what code merely raised. The
     handler that was there does what it always does, and is there again afterwards, whatever a user's function put there.
     """
-    former = _get(signal.SIGINT)
+    former = handlers.getsignal(signal.SIGINT)
     _here.brought = False
     if threading.current_thread() is not threading.main_thread() or not callable(former):
         yield
@@ -41,10 +40,10 @@ def watched() -> Iterator[None]:
             raise
 
     try:
-        _set(signal.SIGINT, note)
+        handlers.signal(signal.SIGINT, note)
         yield
     finally:
-        _set(signal.SIGINT, former)
+        handlers.signal(signal.SIGINT, former)
 
 
 def stop(text: str = "") -> None:

@@ -21,7 +21,7 @@ GATHERS = (
 
 def caution_of(request: Request, table: Table, columns: tuple[str, ...]) -> None:
     """Warn where a question on files or partitions will hold all of their rows; what is said follows from public facts."""
-    look = None if table.scan is None else next(request.recipe(), None)
+    look = next(request.recipe(), None)
     if not isinstance(look, Measurement) or by_parts(look.statistic, request.unit):
         return
     read = dict.fromkeys([*columns, request.unit.column] if request.unit.column is not None else columns)

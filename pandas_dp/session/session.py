@@ -29,7 +29,6 @@ from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    BudgetExceededError,
     LedgerError,
     NoSessionError,
     PandasDPError,
@@ -44,7 +43,7 @@ from pandas_dp.release.base import Release
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import shown
 from pandas_dp.release.values import make_release
-from pandas_dp.session import alone, gathering, periods, refining
+from pandas_dp.session import alone, periods, refining
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
 from pandas_dp.tables.protected import DERIVED, Table
@@ -309,13 +308,12 @@ class Session:
 
             waits = self._goes_on and not (request.key is None or request.fresh or request.base)
             request = replace(request, told=told, waits=waits)
-        gathering.caution_of(request, table, columns)
+        if table.scan is not None:
+            from pandas_dp.session import gathering  # here, so that importing the package costs little
+
+            gathering.caution_of(request, table, columns)
         with progress.shown("answers", query):
-            try:
-                given = gate.release(request)
-            except BudgetExceededError as error:
-                periods.advise(error, table)
-                raise
+            given = periods.released(request, table)
         if self._closed:  # by another thread meanwhile, which may have given the table another budget
             raise NoSessionError(f"this session is closed; protect the frame again: {self._terms()}")
         if request.loss.parts:

@@ -24,8 +24,6 @@ from pandas_dp.steps.changes import LONGEST, Assign, Clip, Drop, Explode, FillNA
 from pandas_dp.steps.choices import check_public, lookup_maps
 from pandas_dp.steps.expression import Column, Constant, Expression, lift, quote
 from pandas_dp.steps.functions import METHODS, logical
-from pandas_dp.steps.parse import parse_assignments, parse_expression
-from pandas_dp.steps.trace import unknown_column
 
 
 def query(expr: str, empty: pd.DataFrame) -> tuple[Step, ...]:
@@ -67,6 +65,8 @@ def filter_(condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
 
 
 def _filter(argument: str, condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
+    from pandas_dp.steps.parse import parse_expression  # here, so that importing the package costs little
+
     empty = _without_rows(argument, empty)
     step = Filter(parse_expression(condition, empty.columns, argument=argument))
     _dry_run(argument, step, empty)
@@ -94,6 +94,8 @@ def assign(empty: pd.DataFrame, /, **expressions: Any) -> tuple[Step, ...]:
     ArgumentTypeError, ArgumentValueError
         If an expression is not row-wise or does not fit the dtypes.
     """
+    from pandas_dp.steps.parse import parse_expression  # here, so that importing the package costs little
+
     empty = _without_rows("assign", empty)
     steps: list[Step] = []
     for name, source in expressions.items():
@@ -113,6 +115,8 @@ def eval_(expr: str, empty: pd.DataFrame) -> tuple[Step, ...]:
 
     Returns one ``Assign`` for each line; raises as ``assign`` does.
     """
+    from pandas_dp.steps.parse import parse_assignments  # here, so that importing the package costs little
+
     empty = _without_rows("eval", empty)
     steps = [Assign(*line) for line in parse_assignments(expr, empty.columns, argument="eval")]
     for step in steps:
@@ -322,6 +326,8 @@ def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -
         if not isinstance(name, str):
             raise ArgumentTypeError(f"{argument}: a column's name has to be text")
         if name not in empty.columns:
+            from pandas_dp.steps.trace import unknown_column  # here, so that importing the package costs little
+
             raise unknown_column(argument, name, empty.columns)
     return tuple(sorted({str.__str__(name) for name in names}))
 

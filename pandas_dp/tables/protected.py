@@ -24,10 +24,10 @@ from pandas_dp.facts.periods import EXAMPLES, Periods
 from pandas_dp.facts.schema import Schema
 from pandas_dp.steps.changes import applied, check_units
 from pandas_dp.steps.periods import InPeriods
-from pandas_dp.tables.parquet import Source
 
 if TYPE_CHECKING:
     from pandas_dp.session.session import Session
+    from pandas_dp.tables.parquet import Source
 
 DERIVED = " step"  # ends the mark of a frame that steps made
 
