@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-# of the search for an end: it goes on until what is left is less than a hundred thousandth of the width, mostly two rounds
-ROUNDS, ENOUGH = 4, 1e-5
+# of the search for an end: it stops where less than a billionth of the width is left, mostly after two rounds; after the last
+# one less than a thousandth is, but where there are few rows
+ROUNDS, ENOUGH = 4, 1e-9
 EMPTY = 0.98  # two-sided: without a row the noisy number of rows is above its half-width with half of the rest, 1 %
 FEW, SHARE_OF_FEW = 2, 0.1  # below so many thresholds intervals are taken at a tenth of the error probability
 SHARE_OF_MEAN = 0.05  # of the error probability of a variance, for the mean it is taken around
@@ -185,8 +186,7 @@ def at_ends(features: Sequence[Sequence[int]], noise: Law, level: float) -> tupl
         for end, (beyond, position) in enumerate(((mean.middle <= near, near), (mean.middle >= far, far))):
             if beyond.any():  # hardly ever, and a half-width takes longer than all else here
                 found[end, open_] = beyond & (mean.left(position, each) < 0)
-        reached = mean.left(least, level) >= 0
-        found[2, open_] = reached & (mean.left(largest, level) >= 0) if reached.any() else False
+        found[2, open_] = (mean.left(np.array([least, largest]), level) >= 0).all(axis=0)
     return found[0], found[1], found[2]
 
 
