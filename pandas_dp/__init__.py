@@ -10,7 +10,6 @@ import pandas_dp.facts.starting  # noqa: F401 - before pandas is
 # isort: split
 import pandas
 
-from pandas_dp import datasets
 from pandas_dp.accessor.accessor import dp
 from pandas_dp.errors import (
     SAME,
@@ -35,7 +34,7 @@ from pandas_dp.moved import find_moved
 from pandas_dp.session.session import Session
 
 if TYPE_CHECKING:
-    from pandas_dp import accounting, audit, local, teaching
+    from pandas_dp import accounting, audit, datasets, local, teaching
     from pandas_dp.accessor.scan import ScannedTable, scan_parquet
     from pandas_dp.aggregates.choices import geometric_prices
     from pandas_dp.queries.plan import Plan, plan
@@ -108,7 +107,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Load what not every program needs when it is first asked for: importing the package shall cost little."""
-    if name in ("accounting", "audit", "local", "teaching"):
+    if name in ("accounting", "audit", "datasets", "local", "teaching"):
         return import_module(f"pandas_dp.{name}")
     if name in LATER:
         return getattr(import_module(LATER[name]), name)

@@ -17,9 +17,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedEr
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Guide, Line, explain, explained, uncopied
 from pandas_dp.facts.schema import Schema
-from pandas_dp.questions.lacking import completed_line
-from pandas_dp.questions.unknown_names import in_own_columns, missing_question
-from pandas_dp.session import alone, opening, periods, portions, registry
+from pandas_dp.session import alone, opening, periods, registry
 from pandas_dp.session.advice import with_total
 from pandas_dp.session.ledger_files import Witness
 from pandas_dp.session.session import Session
@@ -484,6 +482,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> nightly.dp.session.left, session.left
         ('epsilon=0.75', 'epsilon=2')
         """
+        from pandas_dp.session import portions  # here, so that importing the package costs little
+
         return self._given(portions.allot(self._frame, name, epsilon))
 
     def partition(self, by: str, keys: Any = None, *, epsilon: Any) -> dict[Hashable, pd.DataFrame]:
@@ -527,6 +527,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> session.left, parts["F"].dp.session.left
         ('epsilon=2', 'epsilon=0.5')
         """
+        from pandas_dp.session import portions  # here, so that importing the package costs little
+
         parts = portions.partition(self._frame, by, keys, epsilon, self._apply)
         return {key: self._given(frame) for key, frame in parts.items()}
 
@@ -596,6 +598,9 @@ class Accessor(RowSteps[pd.DataFrame]):
             raise AttributeError(name)
         if name == "session":
             raise AttributeError(str(registry.unprotected(self._frame)))
+        from pandas_dp.questions.lacking import completed_line  # here, so that importing the package costs little
+        from pandas_dp.questions.unknown_names import in_own_columns, missing_question
+
         if name in self._frame.columns and not hasattr(_questions(), name):
             line = completed_line(self(epsilon=0.5), name, "0.5") or f"df.dp(epsilon=0.5)[{name!r}].mean(...)"
             raise AttributeError(f"{name!r} is a column; a question needs a price: {line}")

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.aggregates.count import found_bound, widening_edges
 from pandas_dp.core.files import canonical
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
@@ -61,6 +60,8 @@ def on_record(ledger: str | os.PathLike[str] | None, name: object) -> int | None
 
 def find(session: Session, rho: Any, priced: Callable[..., PricedFrame], unit: Callable[[int], PrivacyUnit]) -> None:
     """Ask how many rows units have, and let a session go on with the bound that follows; on failure it is closed."""
+    from pandas_dp.aggregates.count import found_bound, widening_edges  # importing the package shall cost little
+
     total = session.budget.epsilon if rho is None else positive_epsilon(rho, "rho")
     try:
         sizes = priced(**{"epsilon" if rho is None else "rho": total / SHARE}).rows_per_unit(LARGEST)

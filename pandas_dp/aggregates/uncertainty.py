@@ -242,11 +242,9 @@ class Ratio:
     def each(self, values: list[Any], level: float) -> list[Ends]:
         """Ends for each mean of a list."""
         low, high = mean_of_two(self.features, self.noise).bounds(level)
-        rounding = 0.5 / self.lattice.cells  # of each row
+        rounding, whole = 0.5 / self.lattice.cells, (self._at(0), self._at(1))  # the former of each row
         ends = zip((low - rounding).tolist(), (high + rounding).tolist(), values, strict=True)
-        return [
-            around(self._at(lower), self._at(upper), value, (self._at(0), self._at(1))) for lower, upper, value in ends
-        ]
+        return [around(self._at(lower), self._at(upper), value, whole) for lower, upper, value in ends]
 
     def _at(self, share: float) -> Any:
         """Return lower + width * share, the share cut to [0, 1]: one quotient of integers, as fractions are slow."""

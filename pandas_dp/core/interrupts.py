@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal as handlers  # type: ignore[import-not-found]  # `signal` looks for a word for each handler: a fortieth of a call
 import contextlib
 import signal
 import threading
@@ -25,7 +26,7 @@ def watched() -> Iterator[None]:
     For all inputs: `stop` raises after this only where a signal came meanwhile, never for what code merely raised. The
     handler that was there does what it always does, and is there again afterwards, whatever a user's function put there.
     """
-    former = signal.getsignal(signal.SIGINT)
+    former = handlers.getsignal(signal.SIGINT)
     _here.brought = False
     if threading.current_thread() is not threading.main_thread() or not callable(former):
         yield
@@ -39,10 +40,10 @@ def watched() -> Iterator[None]:
             raise
 
     try:
-        signal.signal(signal.SIGINT, note)
+        handlers.signal(signal.SIGINT, note)
         yield
     finally:
-        signal.signal(signal.SIGINT, former)
+        handlers.signal(signal.SIGINT, former)
 
 
 def stop(text: str = "") -> None:

@@ -251,13 +251,17 @@ def crossed(offsets: NDArray[np.int64], lattice: Lattice) -> NDArray[np.int64]:
 
     For all inputs an integer from 0 to F times the smaller of v and M - v, as F v is whole and at least
     floor(F v - F v^2 / M + 1/2). Exact where F = M. With M <= 2**32 cells nothing wraps: the product is at most F M^2 / 4,
-    which is M^2 / 4 <= 2**62 or, with F M <= 2**31, at most 2**60, and what is added is below 2**32.
+    which is M^2 / 4 <= 2**62 or, with F M <= 2**31, at most 2**60, and what is added is below 2**32. A common factor of F and
+    M is left out, as floor((g a + b) / (g m)) = floor((a + floor(b / g)) / m).
     """
+    parts, cells = Fraction(lattice.parts, lattice.cells).as_integer_ratio()
     out = lattice.cells - offsets
     out *= offsets
-    out *= lattice.parts
-    out += lattice.cells // 2
-    out //= lattice.cells
+    if parts > 1:
+        out *= parts
+    out += cells // 2
+    whole = out.view(np.uint64)  # not negative: divided at twice the speed
+    whole //= np.uint64(cells)
     return out
 
 

@@ -188,7 +188,8 @@ class Ledger(Readable):
                 raise LedgerError(f"this answer cannot be refined again: it is being refined, or {LOST}")
             if paid:
                 return paid
-            rule, asked = row.rule, replace(row.rule.charge(loss), periods=periods)
+            rule, asked = row.rule, row.rule.charge(loss)
+            asked = asked if periods is None else replace(asked, periods=periods)
             if waits and (found := waiting(connection, row, key or "", asked)):
                 return found
             made = pay(connection, row.id, row.state, rule, asked) if periods else self._charged(row, asked)

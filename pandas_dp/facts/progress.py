@@ -63,15 +63,18 @@ _shown: list[_Line] = []  # at most one
 
 
 @contextlib.contextmanager
-def shown(what: str) -> Iterator[None]:
-    """Show a line where this takes long and people look on: on a terminal, never in a file, a pipe or a saved notebook."""
+def shown(*what: object) -> Iterator[None]:
+    """Show a line where this takes long and people look on: on a terminal, never in a file, a pipe or a saved notebook.
+
+    Its words are made only there.
+    """
     terminal = False
     with contextlib.suppress(Exception):  # closed, or none
         terminal = sys.stderr.isatty()
     if not terminal or _shown:
         yield
         return
-    line = _Line(what)
+    line = _Line(" ".join(map(str, what)))
     _shown.append(line)
     try:
         yield

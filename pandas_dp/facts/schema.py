@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -359,6 +358,8 @@ def read_toml(path: Any, what: str, example: str) -> dict[str, Any]:
         raise ArgumentValueError(
             f"the {what} {os.fspath(path)!s} cannot be read: there is no such file, or it may not be opened{meant_file(path)}"
         ) from None
+    import tomllib  # here, so that importing the package costs little
+
     try:
         return tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8

@@ -293,7 +293,10 @@ class Release(Spelled):
         >>> df.dp(epsilon=0.5).count().table().columns.tolist()
         ['value', 'lower', 'upper']
         """
-        known = self.interval(level)
+        return self._table(self.interval(level), level)
+
+    def _table(self, known: Any, level: float) -> pd.DataFrame:
+        """The same where the intervals are known already."""
         columns = {"value": self._released}
         if isinstance(known, Interval):
             columns |= {"lower": known.lower, "upper": known.upper}
@@ -353,7 +356,7 @@ class Release(Spelled):
     def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
         """The table without the digits that noise made."""
         asked = self.query.aggregate
-        table = self.table(level)
+        table = self._table(known, level)
         beside = [place for place, name in enumerate(table.columns) if named(name).endswith(BESIDE)]
         return legible(table, self._drawn(known), asked.counting, asked.mixed, beside)
 

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,19 +63,20 @@ class Shown:
 
     def to_json(self) -> str:
         """Write it for a ledger."""
-        return json.dumps(asdict(self))
+        return json.dumps(vars(self))
 
 
 def shown(release: Release) -> Shown:
     """Return what is said of a release."""
     aggregate, vector = release.query.aggregate, isinstance(release.value, pd.Series | pd.DataFrame)
-    told = release._price_line(LEVEL, release.interval()) if vector else release._text()
+    known = release.interval() if vector else None
+    told = release._price_line(LEVEL, known) if vector else release._text()
     more = len(release.value) - MOST_ROWS if vector else 0
     told += f". {more:,} more entries are not shown" if more > 0 else ""
     computed = repr(aggregate) if aggregate.stored else None
     notes = [str(note) for note in release.notes if not isinstance(note, Caution)]
     said = (told, release.mechanism, release.lineage, computed, release.assumes, notes, release._cautions())
-    return Shown(*said, *(_vector(release) if vector else ([], [], [], [])))
+    return Shown(*said, *(_vector(release, known) if vector else ([], [], [], [])))
 
 
 def read(text: str | None) -> Shown | None:
@@ -116,9 +117,9 @@ def _sound(made: Shown) -> bool:
     )
 
 
-def _vector(release: Any) -> tuple[list[str], list[Drawing], list[str], list[list[str]]]:
+def _vector(release: Any, known: Any) -> tuple[list[str], list[Drawing], list[str], list[list[str]]]:
     """Labels, drawings, head and rows of a Series or table."""
-    value, table, known = release.value, release.table(), release.interval()
+    value = release.value
     index = release.query.aggregate.labelled(value.index)
     first = ", ".join(str(name) for name in value.index.names if name is not None) or "Entry"
     cut = release._legible(known).iloc[:MOST_ROWS]
@@ -130,7 +131,7 @@ def _vector(release: Any) -> tuple[list[str], list[Drawing], list[str], list[lis
     drawings = [drawing(column) for column in release._drawn(known)[:MOST_PLOTS]] if few else []
     drawn = [one for one in drawings if one is not None]
     labels = [str(label) for label in index] if drawn else []
-    return labels, drawn, [first, *map(named, table.columns)], rows
+    return labels, drawn, [first, *map(named, cut.columns)], rows
 
 
 def drawing(column: Any) -> Drawing | None:

@@ -388,7 +388,9 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         >>> found.table().columns.tolist()
         [('age', 'value'), ('age', 'lower'), ('age', 'upper')]
         """
-        known = self.interval(level)
+        return self._table(self.interval(level), level)
+
+    def _table(self, known: Any, level: float) -> pd.DataFrame:
         if not isinstance(known, pd.DataFrame):
             return self._with_extras(self.value)
         parts = []
@@ -712,7 +714,10 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         >>> ages.table().columns.tolist(), len(ages.table())
         (['value', 'lower', 'upper'], 3)
         """
-        known, parts = self.interval(level), [self._released.to_frame("value")]
+        return self._table(self.interval(level), level)
+
+    def _table(self, known: Any, level: float) -> pd.DataFrame:
+        parts = [self._released.to_frame("value")]
         if isinstance(known, pd.DataFrame):
             parts.append(known)
         if (sampled := self._beside()) is not None:

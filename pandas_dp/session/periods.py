@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.database import READ
-from pandas_dp.core.gate import Given
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError
@@ -94,7 +92,7 @@ def in_periods(table: Table, first: Any, last: Any) -> tuple[InPeriods, ...]:
     return period(periods, first, last, table.empty)
 
 
-def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, ...]:
+def notes(ledger: Ledger, name: str, table: Table, given: gate.Given) -> tuple[str, ...]:
     """What an answer about some periods says of itself: which rows are in none, and when a stored one was drawn."""
     periods = table.periods
     if periods is None:
@@ -107,11 +105,10 @@ def notes(ledger: Ledger, name: str, table: Table, given: Given) -> tuple[str, .
     return said, f"as of {time[:16].replace('T', ' ')} UTC: another version, or fresh=True in Python, buys a new one"
 
 
-@contextmanager
-def advised(table: Table) -> Iterator[None]:
-    """Say beside a refusal of a table with versions that a table which grows can have a budget for each period."""
+def released(request: gate.Request, table: Table) -> gate.Given:
+    """Answer a request; a refusal of a table with versions says that one which grows can have a budget for each period."""
     try:
-        yield
+        return gate.release(request)
     except BudgetExceededError as error:
         whole = table.session._whole is None and table.session.unit.periods is None
         if whole and table.content == table.token and not table.content.startswith(UNVERSIONED):

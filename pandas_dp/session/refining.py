@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer, SingleLook, Steps, Terms, least_epsilon, noise_of
-from pandas_dp.aggregates.weighted_noise import MeanNoise
 from pandas_dp.core import gate
 from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.measurement import AddsUp, Measurement, View
@@ -216,6 +215,8 @@ def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, wh
     ------
     ArgumentTypeError, ArgumentValueError, LedgerError
     """
+    from pandas_dp.aggregates.weighted_noise import MeanNoise  # here, so that importing the package costs little
+
     session, known = table.session, _others(entry, base, table)
     asked: Any = base.query.aggregate
     if isinstance(offer, Accuracy):

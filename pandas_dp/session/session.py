@@ -308,8 +308,8 @@ class Session:
             waits = self._goes_on and not (request.key is None or request.fresh or request.base)
             request = replace(request, told=told, waits=waits)
         caution_of(request, table, columns)
-        with progress.shown(f"answers {query}"), periods.advised(table):
-            given = gate.release(request)
+        with progress.shown("answers", query):
+            given = periods.released(request, table)
         if self._closed:  # by another thread meanwhile, which may have given the table another budget
             raise NoSessionError(f"this session is closed; protect the frame again: {self._terms()}")
         if request.loss.parts:

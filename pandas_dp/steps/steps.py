@@ -22,8 +22,6 @@ from pandas_dp.steps.changes import LONGEST, Assign, Clip, Drop, Explode, FillNA
 from pandas_dp.steps.choices import check_public, lookup_maps
 from pandas_dp.steps.expression import Column, Constant, Expression, lift, quote
 from pandas_dp.steps.functions import METHODS, logical
-from pandas_dp.steps.parse import parse_assignments, parse_expression
-from pandas_dp.steps.trace import unknown_column
 
 
 def _new_name(argument: str, name: object) -> str:
@@ -59,6 +57,8 @@ def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -
         if not isinstance(name, str):
             raise ArgumentTypeError(f"{argument}: a column's name has to be text")
         if name not in empty.columns:
+            from pandas_dp.steps.trace import unknown_column  # here, so that importing the package costs little
+
             raise unknown_column(argument, name, empty.columns)
     return tuple(sorted({str.__str__(name) for name in names}))
 

@@ -21,13 +21,13 @@ from pandas_dp.facts.periods import Periods
 from pandas_dp.facts.public_only import ATTRIBUTE
 from pandas_dp.facts.schema import Schema
 from pandas_dp.tables import readers
-from pandas_dp.tables.parquet import Source
 from pandas_dp.tables.protected import DERIVED, ProtectedFrame, Table, kinds_of
 from pandas_dp.tables.readers import ByObject
 from pandas_dp.tables.schema_checks import check_alike, inherited
 
 if TYPE_CHECKING:
     from pandas_dp.session.session import Session
+    from pandas_dp.tables.parquet import Source
 
 UNVERSIONED = "unversioned-"  # begins the names of contents without a version
 MOST_HELD = 8  # versions and files whose first rows a session holds

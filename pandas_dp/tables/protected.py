@@ -27,10 +27,10 @@ from pandas_dp.facts.schema import Schema
 from pandas_dp.facts.written import caution
 from pandas_dp.steps.changes import applied, check_units
 from pandas_dp.steps.periods import InPeriods
-from pandas_dp.tables.parquet import Source
 
 if TYPE_CHECKING:
     from pandas_dp.session.session import Session
+    from pandas_dp.tables.parquet import Source
 
 A_ROW = 50  # bytes of each column, with the copies that are made while a question is worked out; text takes its letters beside
 GATHERS = (

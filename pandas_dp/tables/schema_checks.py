@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
-from pandas_dp.facts.checks import check_facts
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema, has_dtype, made_of
 from pandas_dp.facts.written import caution
@@ -58,6 +57,8 @@ def inherited(schema: Schema, frame: pd.DataFrame) -> Schema:
 
 
 def _fits(facts: ColumnFacts, dtype: Any, name: str) -> bool:
+    from pandas_dp.facts.checks import check_facts  # here, so that importing the package costs little
+
     try:
         check_facts(facts, kind_of(dtype), name)
         said = facts.dtype
@@ -78,6 +79,8 @@ def check_typed(table: Any, version: Any) -> None:
 
 def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
     """Check that a schema speaks of this table's columns, in terms that fit their kinds."""
+    from pandas_dp.facts.checks import check_facts  # here, so that importing the package costs little
+
     for column in schema or ():
         if column not in frame.columns:
             close = did_you_mean(column, frame.columns)

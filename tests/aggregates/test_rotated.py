@@ -325,9 +325,9 @@ def test_means_at_an_end_are_found(features, rows, least):
     ("sums", "computed", "said"),
     [
         ([6.0, 30.0], 1, (False, False, False)),
-        ([1.0, 900.0], 3, (True, False, False)),
+        ([1.0, 900.0], 2, (True, False, False)),
         ([900.0, 1.0], 2, (False, True, False)),
-        ([6.0, 6.0], 2, (False, False, True)),
+        ([6.0, 6.0], 1, (False, False, True)),
         ([9e5, 9e5], 0, (False, False, False)),
     ],
     ids=["inside", "at the lower end", "at the upper end", "of few rows", "of many rows"],
@@ -342,6 +342,18 @@ def test_no_half_width_is_computed_that_decides_nothing(monkeypatch, sums, compu
     )
     assert tuple(bool(one[0]) for one in at_ends([sums], noise, LEVEL)) == said
     assert len(asked) == computed
+
+
+@pytest.mark.parametrize(("rows", "most"), [(1000, 4), (100, 6), (15, 8)])
+def test_the_search_for_an_end_stops_where_it_is_found(monkeypatch, rows, most):
+    """Each half-width takes as long as the noise of several sums, and all of them stay outside of the end itself."""
+    noise, asked, half_widths = noise_at("Laplace", 1.0, ROW), [], DiscreteLaplace.half_widths
+    mean = mean_of_two(parts(np.array([two(rows, 0.3)]) * (ROW / FINE.cells)), noise)
+    monkeypatch.setattr(DiscreteLaplace, "half_widths", lambda *given: asked.append(given) or half_widths(*given))
+    ends = mean.bounds(LEVEL)
+    assert len(asked) <= most
+    closer = mean.middle + (ends - mean.middle) * (1 - 2e-5)
+    assert ((mean.left(closer, LEVEL) > 0) & (mean.left(ends, LEVEL) <= 1e-6 * ROW)).all()
 
 
 def test_a_value_of_which_nothing_is_known_is_called_useless():

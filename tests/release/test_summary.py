@@ -57,6 +57,23 @@ def test_a_file_keeps_what_was_said_of_its_answers(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "ask",
+    [
+        lambda dp: dp.groupby("city", keys=["x", "y"])["age"].mean(bounds=(0, 120)),
+        lambda dp: dp.cov(["age", "pay"], bounds={"age": (0, 120), "pay": (0, 5000)}),
+    ],
+    ids=["series", "table"],
+)
+def test_the_intervals_of_an_answer_are_computed_once_for_all_that_is_said_of_it(ask):
+    answer, asked = ask(protected(people()).dp(epsilon=9)), []
+    ends = answer._ends
+    answer.__dict__["_ends"] = lambda *given: asked.append(given) or ends(*given)
+    for say in (summary.shown, repr, type(answer).to_csv):
+        say(answer)
+    assert len(asked) == 4  # a file's head has them as well
+
+
+@pytest.mark.parametrize(
     "damage",
     [
         "UPDATE answers SET result = CAST('x' AS BLOB)",

@@ -63,23 +63,24 @@ class Products(AddsUp):
             if mask is not None:
                 kept &= mask
         if unit.column is None:
-            return Exact(self._sums([values[kept] for values, _ in raw]))
+            return Exact(self._sums([values if kept.all() else values[kept] for values, _ in raw]))
         owner, units = bounding.owners(view, unit)
         kept &= owner >= 0
         return Exact(self._by_unit([values[kept] for values, _ in raw], owner[kept], units, unit.rows))
 
     def _sums(self, values: list[NDArray[Any]]) -> list[int]:
-        size = 3 * len(values)
-        total = np.zeros((2 * size, 2 * size), dtype=object)  # of the upper halves of shares, then of the lower ones
+        total = np.zeros((len(self.pairs), 6, 6), dtype=object)  # of upper halves of shares, then of lower ones
         for at in range(0, values[0].size, BLOCK):
-            parts = [_shares(lattice, v[at : at + BLOCK]) for lattice, v in zip(self.lattices, values, strict=True)]
-            shares = np.concatenate(parts)  # shape (columns * 3, rows of the block)
-            upper = np.floor(shares / (1 << DIGITS))
-            table = np.concatenate((upper, shares - upper * (1 << DIGITS)))
-            total += (table @ table.T).astype(np.int64).astype(object)  # exact, see BLOCK; then Python ints
-        (first, mixed), (other, last) = total.reshape(2, size, 2, size).swapaxes(1, 2)
-        whole = (first << 2 * DIGITS) + (mixed + other << DIGITS) + last
-        return [int(whole[3 * i + a, 3 * j + b]) for i, j in self.pairs for a in range(3) for b in range(3)]
+            halves = []
+            for lattice, v in zip(self.lattices, values, strict=True):
+                shares = _shares(lattice, v[at : at + BLOCK])
+                upper = np.floor(shares / (1 << DIGITS))
+                halves.append(np.concatenate((upper, shares - upper * (1 << DIGITS))))  # shape (6, rows of the block)
+            for sums, (i, j) in zip(total, self.pairs, strict=True):
+                sums += (halves[i] @ halves[j].T).astype(np.int64).astype(object)  # exact, see BLOCK; then Python ints
+        (first, mixed), (other, last) = total.reshape(-1, 2, 3, 2, 3).transpose(1, 3, 0, 2, 4)
+        found: list[int] = ((first << 2 * DIGITS) + (mixed + other << DIGITS) + last).ravel().tolist()
+        return found
 
     def _by_unit(self, values: list[NDArray[Any]], owner: NDArray[np.int64], units: int, k: int) -> list[int]:
         """Rows of light units as they are, and of each heavy one its sums, scaled in Python ints."""
@@ -109,6 +110,9 @@ def _shares(lattice: Lattice, values: NDArray[Any]) -> NDArray[np.float64]:
     what the first leaves. What float64 rounds is far below the half by which they are rounded.
     """
     p = lattice.offsets(values) / lattice.cells
-    first = np.rint(p * p * ONE)
-    second = np.minimum(np.rint((1 - p) * (1 - p) * ONE), ONE - first)
-    return np.stack((first, second, ONE - first - second))
+    q, shares = 1 - p, np.empty((3, p.size))
+    np.rint(p * p * ONE, out=shares[0])
+    left = ONE - shares[0]
+    np.minimum(np.rint(q * q * ONE), left, out=shares[1])
+    np.subtract(left, shares[1], out=shares[2])
+    return shares
