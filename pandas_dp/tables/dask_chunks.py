@@ -293,9 +293,8 @@ class Guarded:
         try:
             with np.errstate(all="ignore"):
                 return self._function(*given)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # readers in other languages raise some that are no Exception
+            stop()  # an interrupt that no signal brought is that of a cell: out of here it would end the worker's thread
             if type(error).__module__.partition(".")[0] == "distributed":
                 raise  # how a scheduler is asked to try again; it holds no rows
             return Failed()
