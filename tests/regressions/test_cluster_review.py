@@ -9,6 +9,7 @@ from typing import Any
 
 import dask
 import dask.dataframe as dd
+import distributed
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,6 +90,21 @@ def test_no_exception_of_any_class_leaves_a_task():
     with pytest.raises(QueryFailedError) as caught:
         ddf.dp(epsilon=1).count()
     assert str(caught.value) == QueryFailedError.TEXT
+
+
+@pytest.mark.parametrize("module", [None, "distributed", "distributed.worker"])
+def test_what_a_class_says_of_its_module_leaves_no_task(module):
+    told = type("Told", (Exception,), {"__module__": module})
+
+    def tell() -> None:
+        raise told("a cell of Alice")
+
+    def again() -> None:
+        raise distributed.Reschedule
+
+    assert isinstance(Guarded(tell)(), Failed)
+    with pytest.raises(distributed.Reschedule):  # which the scheduler needs
+        Guarded(again)()
 
 
 def test_an_interrupt_leaves_a_task_only_where_a_signal_brought_it(monkeypatch):
