@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pandas_dp.core.interrupts import stop
 from pandas_dp.engines.encode import NANOSECONDS
 from pandas_dp.facts.kinds import DATE
 from pandas_dp.steps.odd_cells import bare
@@ -37,18 +38,20 @@ def moment_of(cell: Any, unit: str) -> int:
             return MISSING
     elif not issubclass(type(cell), MOMENTS):
         return MISSING
-    with contextlib.suppress(Exception, SystemExit):  # out of range, or a time zone of the user's own
+    with contextlib.suppress(BaseException):  # out of range, or of a time zone with code of its own
         moment = pd.Timestamp(cell)
         return _ticks(moment if moment.tz is None else moment.tz_convert("UTC").tz_localize(None), unit)
+    stop()
     return MISSING
 
 
 def span_of(cell: Any, unit: str) -> int:
     """Ticks of a span; `MISSING` for whatever is none."""
-    with contextlib.suppress(Exception):  # out of range
+    with contextlib.suppress(BaseException):  # out of range, or of a class with code of its own
         cell = bare(cell)
         written = type(cell) is str and SPAN.fullmatch(cell.strip())
         return _ticks(pd.Timedelta(cell), unit) if written or issubclass(type(cell), SPANS) else MISSING
+    stop()
     return MISSING
 
 

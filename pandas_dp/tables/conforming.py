@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pandas_dp.core.interrupts import stop
 from pandas_dp.engines.arrow import decoded, is_text
 from pandas_dp.engines.cells import Foreign, canonical, finest, instant, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
@@ -193,7 +194,8 @@ def _written(cell: Any) -> str | None:
     plain = _plain(cell)
     if type(plain) is str:
         return plain.encode("utf-8", "replace").decode()  # Arrow has no halves of surrogate pairs
-    return str(plain) if type(plain) in (int, float, bool) else None
+    # by identity: the class of a cell's class may have an equality of its own
+    return str(plain) if any(type(plain) is kind for kind in (int, float, bool)) else None
 
 
 def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -225,21 +227,22 @@ def _plain(cell: Any) -> Any:
         return cell if whole is not None and whole != cell else whole
     if cell is None or cell is pd.NA or cell is pd.NaT:
         return None
-    absent = (
-        np.isnat(cell) if type(cell) in (np.datetime64, np.timedelta64) else type(cell) is Decimal and cell.is_nan()
-    )
-    return None if absent else _time(cell)
+    kind = type(cell)
+    if kind is np.datetime64 or kind is np.timedelta64:
+        return None if np.isnat(cell) else _time(cell)
+    return None if kind is Decimal and cell.is_nan() else _time(cell)
 
 
 def _time(cell: Any) -> Any:
     """A date with a time, a span or an interval in the form that it has whatever dtype it came in; any other cell as it is."""
-    with contextlib.suppress(Exception, SystemExit):  # beyond all units, or a time zone of the user's own
+    with contextlib.suppress(BaseException):  # beyond all units, or of a time zone with code of its own
         if issubclass(type(cell), dt.datetime | np.datetime64):
             return instant(cell)
         if issubclass(type(cell), SPANS):
             return finest(pd.Timedelta(cell))
         if type(cell) is pd.Interval:
             return canonical(cell)
+    stop()
     return cell
 
 
@@ -272,9 +275,10 @@ def of_pandas(held: pa.DataType) -> Any:
 
 def _one(cell: Any, held: pa.DataType) -> pa.Array:
     """A cell as a value of a type of Arrow, null where it is none."""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(BaseException):  # whatever a cell's own code raises
         long = isinstance(cell, Decimal) and abs(Decimal.adjusted(cell)) > LONGEST
         return pa.array([None if long or is_missing(cell) else cell], held)
+    stop()
     return pa.nulls(1, held)
 
 

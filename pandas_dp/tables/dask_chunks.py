@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -278,10 +279,9 @@ class Guarded:
         try:
             with np.errstate(all="ignore"):
                 return self._function(*given)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # readers in other languages raise some that are no Exception
-            if type(error).__module__.partition(".")[0] == "distributed":
+            stop()  # an interrupt that no signal brought is that of a cell: out of here it would end the worker's thread
+            if type(error) is getattr(sys.modules.get("distributed"), "Reschedule", None):
                 raise  # how a scheduler is asked to try again; it holds no rows
             return Failed()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import dask
 import dask.dataframe as dd
+import distributed
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +17,7 @@ from support.frames import fresh
 
 import pandas_dp.dask  # noqa: F401 - gives Dask DataFrames their accessor
 from pandas_dp import ArgumentValueError, QueryFailedError
+from pandas_dp.core import interrupts
 from pandas_dp.tables.dask_chunks import Failed, Guarded, Preparation, by_unit
 
 SURE = 10**5  # at this epsilon a count is off with probability 2 exp(-10**5)
@@ -88,6 +90,38 @@ def test_no_exception_of_any_class_leaves_a_task():
     with pytest.raises(QueryFailedError) as caught:
         ddf.dp(epsilon=1).count()
     assert str(caught.value) == QueryFailedError.TEXT
+
+
+@pytest.mark.parametrize("module", [None, "distributed", "distributed.worker"])
+def test_what_a_class_says_of_its_module_leaves_no_task(module):
+    told = type("Told", (Exception,), {"__module__": module})
+
+    def tell() -> None:
+        raise told("a cell of Alice")
+
+    def again() -> None:
+        raise distributed.Reschedule
+
+    assert isinstance(Guarded(tell)(), Failed)
+    with pytest.raises(distributed.Reschedule):  # which the scheduler needs
+        Guarded(again)()
+
+
+def test_an_interrupt_leaves_a_task_only_where_a_signal_brought_it(monkeypatch):
+    """Any other one is that of a cell or a function: a worker of `distributed` would log it, and never answer."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt("a cell of Alice")
+
+    def made() -> Any:
+        try:
+            return Guarded(interrupted)()
+        except KeyboardInterrupt as error:  # which would end all tests
+            return str(error)
+
+    assert isinstance(made(), Failed)
+    monkeypatch.setattr(interrupts._here, "brought", True)
+    assert made() == ""
 
 
 @pytest.mark.parametrize("upstream", ["sort_values", "set_index"])

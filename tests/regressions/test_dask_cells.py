@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import hostile
 from support.frames import fresh
 from support.unitless import FIVE
 
@@ -156,6 +157,29 @@ def test_a_cell_becomes_what_it_is_by_itself(name):
             else:
                 compare = known
             pd.testing.assert_series_equal(rest.reset_index(drop=True), compare, check_categorical=False)
+
+
+class Elusive(dt.timedelta):
+    """Whose own code ends whatever looks at it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise GeneratorExit(name)
+
+
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("name", [*DECLARED, "Arrow dictionary of bytes"])
+def test_no_code_of_a_cell_ends_a_question(name):
+    """What it raises is no failure, interrupts among it: of a time zone, of a class of its own, of the class of its class."""
+    bytes_ = ([b"a"], pd.ArrowDtype(pa.dictionary(pa.int8(), pa.binary())))
+    wanted = settled(pd.api.types.pandas_dtype(DECLARED.get(name, bytes_)[1]))
+    known = conformed(hostile.objects(["A", 3, None]), wanted).isna().tolist()
+    ended = []
+    for what, cell in {**hostile.odd_objects(), "elusive": Elusive(1)}.items():
+        try:
+            assert conformed(hostile.objects(["A", 3, None, cell]), wanted).isna().tolist()[:3] == known
+        except BaseException:
+            ended.append(what)
+    assert ended == []
 
 
 @pytest.mark.parametrize(
