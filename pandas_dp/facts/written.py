@@ -126,12 +126,13 @@ def behind(call: ast.Call, columns: Iterable[str], lacks: Callable[[str], str]) 
 
 
 def nodes_of(caller: FrameType) -> tuple[Any, dict[Any, Any]]:
-    """Where in its code a frame is, and all nodes of that code with those above them."""
+    """Where in its code a frame is, and all nodes of that code with those above them; none where it is nested too deep."""
     place = next(islice(caller.f_code.co_positions(), caller.f_lasti // 2, None), None)
     text = "".join(linecache.getlines(caller.f_code.co_filename, caller.f_globals))
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         tree = ast.parse(text) if len(text) < LONGEST_FILE else ast.parse("")
-        return place, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        if _shallow(tree):
+            return place, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     return place, {}
 
 
