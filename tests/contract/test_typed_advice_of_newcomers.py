@@ -473,3 +473,19 @@ HARD = {  # what advice would have to read, and what is said all the same
 @pytest.mark.parametrize("line", HARD)
 def test_code_that_is_hard_to_read_is_refused_as_any_other(line):
     assert re.search(HARD[line], Notebook().run(line) or "")
+
+
+PLACES = (  # of a call in a file: among others of a line, in a decorator, within a function, behind what is nested too deep
+    "a = 1; df.dp(epsilon=1).meen('cost'); b = 2",
+    "a = 1\n@df.dp(epsilon=1).meen('cost')\ndef function():\n    pass",
+    "def function():\n    return df.dp(epsilon=1).meen(\n        'cost')\nfunction()",
+    f"a = {DEEP}\ndf.dp(epsilon=1).meen('cost')",
+)
+
+
+@pytest.mark.parametrize("code", PLACES)
+def test_code_is_read_where_the_call_stands(monkeypatch, code):
+    notebook = Notebook()
+    monkeypatch.setitem(linecache.cache, "<a file>", (len(code), None, code.splitlines(keepends=True), "<a file>"))
+    with pytest.raises(AttributeError, match=r"'mean'\?: df.dp\(epsilon=1\).mean\('cost', bounds=\(lower, upper\)\)"):
+        exec(compile(code, "<a file>", "exec"), notebook.names)
