@@ -139,7 +139,7 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
 
 
 def letting_go(method: Callable[P, R]) -> Callable[P, R]:
-    """Make an operator, such as brackets, hold nothing that it was given once it refuses, as `explain` does: masks have rows."""
+    """Make an operator, such as brackets, hold nothing that it was given once it refuses, as `explain` does: masks are rows."""
 
     @functools.wraps(method)
     def operator(*args: P.args, **kwargs: P.kwargs) -> R:
