@@ -15,7 +15,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import Guide, Line, explain, explained, uncopied
+from pandas_dp.facts.argument_help import Guide, Line, explain, explained, letting_go, uncopied
 from pandas_dp.facts.schema import Schema
 from pandas_dp.session import alone, opening, periods, registry
 from pandas_dp.session.advice import with_total
@@ -621,6 +621,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             "len() would tell the exact number of rows; ask it at a price: df.dp(epsilon=0.5).count()"
         )
 
+    @letting_go
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
         raise ArgumentTypeError(
@@ -628,6 +629,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             "rows are chosen by df.dp.query('age >= 65')"
         )
 
+    @letting_go
     def __setitem__(self, key: Any, value: Any) -> None:
         """Say how a column is made."""
         raise ArgumentTypeError("a new column is made by a step: df.dp.assign(minor=lambda d: d.age < 18)")

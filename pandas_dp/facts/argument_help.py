@@ -138,6 +138,21 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
     return call
 
 
+def letting_go(method: Callable[P, R]) -> Callable[P, R]:
+    """Make an operator, such as brackets, hold nothing that it was given once it refuses, as `explain` does: masks are rows."""
+
+    @functools.wraps(method)
+    def operator(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except PandasDPError as error:
+            traceback.clear_frames(error.__traceback__)
+            del args, kwargs
+            raise
+
+    return operator
+
+
 def _twin(asked: Any, call: Call, parameters: dict[str, inspect.Parameter]) -> Any:
     """What is asked, for the time of one call: the same object, that knows how it was called."""
     twin = object.__new__(type(asked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from keyword import iskeyword
 from typing import Any
 
 from pandas_dp.facts.written import LONGEST_LINE, asked_frame, nodes_of, parsed_at, typed_text, user_frame, whole_chain
@@ -147,11 +148,12 @@ def _column(node: ast.expr, frame: str, columns: set[str]) -> str:
         name: Any = node.attr
     else:
         name = getattr(getattr(node, "slice", None), "value", None)
-    return name if name in columns and ast.unparse(getattr(node, "value", node)) == frame else ""
+    known = isinstance(name, str) and name in columns
+    return name if known and ast.unparse(getattr(node, "value", node)) == frame else ""
 
 
 def _named(column: str) -> ast.Name:
-    return ast.Name(column if column.isidentifier() else f"`{column}`")
+    return ast.Name(column if column.isidentifier() and not iskeyword(column) else f"`{column}`")
 
 
 def _condition(node: ast.expr, frame: str, columns: set[str]) -> str:
@@ -159,11 +161,13 @@ def _condition(node: ast.expr, frame: str, columns: set[str]) -> str:
 
     class Own(ast.NodeTransformer):
         def generic_visit(self, one: ast.AST) -> ast.AST:
+            if isinstance(one, ast.Name):  # a variable, which may have the name of a column
+                return ast.Name("")
             column = _column(one, frame, columns) if isinstance(one, ast.Attribute | ast.Subscript) else ""
             return _named(column) if column else super().generic_visit(one)
 
     made = Own().visit(ast.parse(ast.unparse(node), mode="eval").body)
-    names = {_named(column).id for column in columns}
+    names = {_named(column).id for column in columns if isinstance(column, str) and "`" not in column}
     known = all(
         isinstance(one, CONDITION) and (not isinstance(one, ast.Name) or one.id in names) for one in ast.walk(made)
     )

@@ -161,7 +161,8 @@ def _column_by_name(call: str, name: str, given: Mapping[str, Any]) -> ArgumentV
 
 
 UNORDERED = (Set, MappingView)
-HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED, pd.Interval, Fraction)
+HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED, pd.Interval, Fraction, range)
+LONGEST = 10_000_001  # numbers of a range: edges of the most bins that there may be
 DOTS = " .\u2026"  # which stand for words in a line of advice
 IN_WORDS = ("reason", "name")  # of which advice leaves the text to the user
 # how public facts are shown: what builds them, as int(...) or sorted(...), would take cells as well
@@ -177,9 +178,11 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
     Arrays are looked at as a whole, whatever they hold: edges and keys are made in arrays, and one value of a column is none.
     Plain numbers, texts and dates carry no mark and are not recognised.
 
+    So are ranges of more numbers than any call takes, before a list is made of them, which no memory may hold.
+
     Raises
     ------
-    ArgumentTypeError
+    ArgumentTypeError, ArgumentValueError
         It says where, if `where` does, and the type, never the value.
     """
     scalar = _scalar(value)
@@ -190,6 +193,9 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
         raise ArgumentTypeError(
             f"{where}{'...' if scalar is ... else repr(value)} is a placeholder; type the value itself{line}"
         )
+    if isinstance(scalar, range):
+        what = where.replace(" must be typed, and ", ": ")
+        raise ArgumentValueError(f"{what}no call takes a range of more than {LONGEST:,} numbers")
     if isinstance(scalar, UNORDERED):
         if not name:  # a constant of a step, where .isin({'a', 'b'}) alone takes one, and asks the same in any order
             return
@@ -224,11 +230,13 @@ def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
 
 
 def _scalar(value: Any, depth: int = 0) -> Any:
-    """A scalar of NumPy or Arrow, or a set: the value itself or one in it; None for none, and so deep that no call takes it."""
+    """A scalar of NumPy or Arrow, a set or a long range: the value or one in it; None for none, and where no call takes it."""
     if quick(value):
         return None
     if isinstance(value, np.generic | pa.Scalar | EllipsisType):
         return value
+    if isinstance(value, range):
+        return value if value[LONGEST:] else None
     if isinstance(value, UNORDERED):
         found = _scalar(tuple(value), depth)  # type: ignore[arg-type]  # views can be looked through
         return value if found is None else found

@@ -18,7 +18,7 @@ from pandas_dp.facts.call import QUESTION
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 DEEPEST = 100
 BOUNDED = ("sum", "mean", "var", "std", "median", "quantile")  # questions about groups
-LONGEST_FILE = 1_000_000  # characters of a longer one are not read
+LONGEST_FILE = 200_000  # characters of a longer one are not read: Python takes a second for so many
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
 
 
@@ -126,12 +126,17 @@ def behind(call: ast.Call, columns: Iterable[str], lacks: Callable[[str], str]) 
 
 
 def nodes_of(caller: FrameType) -> tuple[Any, dict[Any, Any]]:
-    """Where in its code a frame is, and all nodes of that code with those above them."""
+    """Where in its code a frame is, and the nodes of the statement there with those above them; none where it is too deep."""
     place = next(islice(caller.f_code.co_positions(), caller.f_lasti // 2, None), None)
     text = "".join(linecache.getlines(caller.f_code.co_filename, caller.f_globals))
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         tree = ast.parse(text) if len(text) < LONGEST_FILE else ast.parse("")
-        return place, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        line = (place and place[0]) or 0
+        # of a long file to look at all of it would take seconds; a decorator stands before its statement begins
+        after = [one for one in tree.body if (one.end_lineno or 0) >= line]
+        tree.body = [one for one in after if one.lineno <= line] or after[:1]
+        if _shallow(tree):
+            return place, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     return place, {}
 
 

@@ -17,7 +17,7 @@ from pandas_dp.aggregates.winsorized_mean import WinsorizedMean
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import Guide, Line, explain, uncopied
+from pandas_dp.facts.argument_help import Guide, Line, explain, letting_go, uncopied
 from pandas_dp.facts.chains import compared, masked
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.numbers import Accuracy
@@ -84,6 +84,7 @@ class PricedColumn(ColumnForms):
                 raise AttributeError(name)
             raise AttributeError(in_own_columns(self._frame, missing_question(type(self), name, "")))
 
+    @letting_go
     def _compared(self, other: object) -> Any:
         """Say how rows are chosen, where a column is compared as one of pandas."""
         raise ArgumentTypeError(
@@ -170,6 +171,7 @@ class PricedFrame(
 
     else:
 
+        @letting_go
         def __getitem__(self, column: str | list[str]) -> PricedColumn:
             """Select one column, or several by their list, as in pandas."""
             if isinstance(column, list):

@@ -22,7 +22,7 @@ from pandas_dp.core.partition import Cross, Keys
 from pandas_dp.core.statistics.blocks import BlockResults
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.argument_help import Line, letting_go
 from pandas_dp.facts.call import LEFT_OUT, columns_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import Labels
@@ -67,6 +67,7 @@ class PricedGroups(GroupStatistics):
 
     else:
 
+        @letting_go
         def __getitem__(self, column: str | list[str]) -> PricedGroups:
             """Select one column, or several by their list, as in pandas."""
             if isinstance(column, list):

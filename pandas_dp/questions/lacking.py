@@ -73,7 +73,7 @@ def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str 
         try:
             values |= {one: ast.literal_eval(node) for one, node in zip(free, call.args, strict=False)}
             values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
-        except ValueError:  # what a variable holds is not looked at
+        except (ValueError, TypeError):  # what a variable holds is not looked at, and a list is no key of a dict
             return {}
         more: dict[str, str] = {}
         for one, parameter in parameters.items():

@@ -54,7 +54,21 @@ def naming(text: str, path: str) -> str:
 
 
 def prepare(path: str) -> None:
-    """Look at a ledger file before it is opened: convert one of an older version, and notice a charge that was cut short."""
+    """Look at a ledger file before it is opened: convert one of an older version, and notice a charge that was cut short.
+
+    Raises
+    ------
+    LedgerError
+    """
+    try:
+        _prepare(path)
+    except OSError as error:  # of the disk, of the system, or of a journal that is somebody else's
+        raise LedgerError(
+            f"the ledger could not be read or written ({error.strerror}); nothing was released"
+        ) from error
+
+
+def _prepare(path: str) -> None:
     new, journal = files.check_file(path), f"{path}-journal"
     if files.read_only(path):
         end = time.monotonic() + database.BUSY_SECONDS

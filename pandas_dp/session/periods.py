@@ -22,6 +22,10 @@ from pandas_dp.tables import frames
 from pandas_dp.tables.frames import UNVERSIONED
 from pandas_dp.tables.protected import Table
 
+# when an entry paid, and where its draw has an entry of its own, see `Ledger.begin`, when that was made
+DRAWN = """SELECT time, CASE WHEN time LIKE '% waits' THEN (SELECT later.time FROM entries AS later WHERE later.budget = ?1 AND
+    later.sequence > ?2 AND later.kind = 'draw' AND later.query = 'entry ' || ?2 LIMIT 1) END
+    FROM entries WHERE budget = ?1 AND sequence = ?2"""
 GROWS = (
     "Are these other people or new events each night? One name for all nights and a budget for each: "
     "df.dp.protect(epsilon=1, period='D', time='visited_at')"
@@ -98,9 +102,10 @@ def notes(ledger: Ledger, name: str, table: Table, given: gate.Given) -> tuple[s
     if periods is None:
         return ()
     said = f"rows without {periods.time!r} are in no {periods.word}; late rows share the budget of their {periods.word}"
-    query = "SELECT time FROM entries WHERE budget = ? AND sequence = ?"
     asked = ledger._ids[name], given.sequence
-    ((time,),) = ledger._store.transact(READ, lambda connection: connection.execute(query, asked).fetchall())
+    # of a charge that waits for its draw, by when that was made: a job that was killed may have paid days before
+    time, drawn = ledger._store.transact(READ, lambda connection: connection.execute(DRAWN, asked).fetchone())
+    time = drawn or time
     # also of an answer that is drawn just now: the files of a job that is started again stay as they are
     return said, f"as of {time[:16].replace('T', ' ')} UTC: another version, or fresh=True in Python, buys a new one"
 

@@ -190,3 +190,34 @@ def test_b72_nothing_of_the_data_shows():
         with pytest.raises(TypeError):
             copier(df.dp.session)
     assert isinstance(pandas_dp.dp(df), type(df.dp))
+
+
+LONG = (
+    "range(10**9)",
+    "range(10**20)",
+)  # of which a list would take all memory, and which have no length that Python tells
+
+
+@pytest.mark.parametrize("long", LONG)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "df.dp(epsilon=1).groupby('ok', keys={}).size()",
+        "df.dp(epsilon=1).crosstab('ok', 'age', keys={{'age': {}}})",
+        "df.dp(epsilon=1).histogram('age', bins={})",
+        "df.dp(epsilon=1).quantile('age', {}, bounds=(0, 90))",
+        "df.dp(epsilon=1).select({}, score='age >= candidate')",
+        "df.dp(epsilon=1)[['age']].mean(bounds={})",
+        "df.dp(epsilon=1).agg({{'age': {}}})",
+        "df.dp(epsilon=1).assign(z=lambda d: d.age.isin({})).count()",
+        "df.dp.partition('age', {}, epsilon=1)",
+        "df.dp.protect(epsilon=3, name='long', schema={{'age': {{'keys': {}}}}})",
+        "df.dp.protect(epsilon=3, name='long', plan={})",
+    ],
+)
+def test_a_range_that_no_memory_holds_is_refused_before_a_list_is_made_of_it(call, long):
+    df = pd.DataFrame({"age": [31, 45, 62], "ok": [True, False, True]})
+    df.dp.protect(epsilon=3, name=fresh())
+    with pytest.raises(pandas_dp.ArgumentValueError, match="no call takes a range of more than 10,000,001 numbers"):
+        eval(call.format(long))
+    assert df.dp.session.spent == "epsilon=0"

@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from support.frames import on_rows, people, protected, refused
+from support.frames import fresh, on_rows, people, protected, refused
 
-from pandas_dp import QueryFailedError
+from pandas_dp import PandasDPError, QueryFailedError
 
 BOUNDS = (0, 10)
 
@@ -203,3 +203,30 @@ def test_user_code_is_never_answered_from_the_store():
     ask(df, len, epsilon=1)
     ask(df, len, epsilon=1)
     assert df.dp.session.left == "epsilon=0"
+
+
+BRACKETS = {
+    "of a price": lambda df: df.dp(epsilon=1)[df["age"] > 40],
+    "of groups": lambda df: df.dp(epsilon=1).groupby("sex", keys=["f"])[df["age"]],
+    "of a list": lambda df: df.dp(epsilon=1)[[df["age"]]],
+    "of no price": lambda df: df.dp[df["age"] > 40],
+    "of a new column": lambda df: df.dp.__setitem__("old", df["age"] > 40),
+    "a comparison": lambda df: df.dp(epsilon=1)["age"] > df["age"],
+}
+
+
+@pytest.mark.parametrize("name", BRACKETS)
+def test_no_frame_of_a_refusal_holds_a_mask(name):
+    """Tools that show the locals of a traceback, as loggers of errors do, would show it."""
+    df = pd.DataFrame({"age": [31, 45, 62], "sex": ["f", "m", "f"]})
+    df.dp.protect(epsilon=3, name=fresh())
+    with pytest.raises(PandasDPError) as refused:
+        BRACKETS[name](df)
+    trace, frames = refused.tb.tb_next.tb_next, []  # behind this test and its lambda
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    held = [value for frame in frames for value in frame.f_locals.values()]
+    held += [entry for value in held if isinstance(value, list | tuple) for entry in value]
+    assert frames
+    assert not any(isinstance(value, pd.Series | pd.DataFrame) for value in held)

@@ -423,3 +423,69 @@ def test_a_file_of_another_kind_is_read_by_the_line_that_is_told(end, right, tmp
     line = f"pandas_dp.read_{right}('v.{right}')"
     assert str(caught.value) == f"path: 'v.{right}' is no file of read_{end}(): {line}"
     assert len(eval(line)) == len(ROWS)
+
+
+def odd_names() -> Notebook:
+    table = visits().assign(**{"class": ROWS % 3, "a`b": ROWS % 3})
+    table[7] = 1
+    return Notebook(table)
+
+
+MASKS = {  # of a table with names that are no text, or no word of a condition
+    "df.age > 40": "query('age > 40')",
+    "df['class'] == 1": "query('`class` == 1')",
+    "df[7] == 1": "",
+    "df['a`b'] == 1": "",
+    # a variable is no column of its name
+    "df.age > cost": "",
+    "(df.age > 40) & (df.cost < age)": "",
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_a_mask_is_advised_as_the_condition_that_it_is(mask):
+    notebook = odd_names()
+    notebook.names |= {"cost": 40, "age": 10}
+    line = f"{PRICE}[{mask}].count()"
+    refusal = notebook.run(line)
+    assert refusal is not None
+    assert "rows are chosen by" in refusal
+    asked = advised(refusal, line)
+    if MASKS[mask]:
+        assert asked is not None
+        assert MASKS[mask] in asked
+        assert notebook.run(asked) is None
+    else:
+        assert asked is None, refusal
+
+
+DEEP = "+".join(["'x'"] * 450)
+HARD = {  # what advice would have to read, and what is said all the same
+    f"{PRICE}.meen({DEEP})": "no 'meen'; did you mean 'mean'?",
+    f"df.dp.mean({DEEP})": "a question needs a price",
+    f"df.dp.cost.mean({DEEP})": "a question needs a price",
+    f"{PRICE}[df.ward == ({DEEP})].count()": r"rows are chosen by \.query",
+    f"{PRICE}{'.assign(z=lambda d: d.age)' * 150}.meen('cost')": "no 'meen'; did you mean 'mean'?",
+    f"{PRICE}.meen({{[1]: 2}})": "no 'meen'; did you mean 'mean'?",
+}
+
+
+@pytest.mark.parametrize("line", HARD)
+def test_code_that_is_hard_to_read_is_refused_as_any_other(line):
+    assert re.search(HARD[line], Notebook().run(line) or "")
+
+
+PLACES = (  # of a call in a file: among others of a line, in a decorator, within a function, behind what is nested too deep
+    "a = 1; df.dp(epsilon=1).meen('cost'); b = 2",
+    "a = 1\n@df.dp(epsilon=1).meen('cost')\ndef function():\n    pass",
+    "def function():\n    return df.dp(epsilon=1).meen(\n        'cost')\nfunction()",
+    f"a = {DEEP}\ndf.dp(epsilon=1).meen('cost')",
+)
+
+
+@pytest.mark.parametrize("code", PLACES)
+def test_code_is_read_where_the_call_stands(monkeypatch, code):
+    notebook = Notebook()
+    monkeypatch.setitem(linecache.cache, "<a file>", (len(code), None, code.splitlines(keepends=True), "<a file>"))
+    with pytest.raises(AttributeError, match=r"'mean'\?: df.dp\(epsilon=1\).mean\('cost', bounds=\(lower, upper\)\)"):
+        exec(compile(code, "<a file>", "exec"), notebook.names)

@@ -184,3 +184,15 @@ def test_an_index_that_is_ahead_of_its_entries_answers_nothing(path, monkeypatch
             assert [e.query for e in ledger.entries("data")[1:]] == ["mean('another')", "mean('part')"]
             ahead += 1
     assert ahead
+
+
+def test_an_error_of_the_system_is_one_of_the_ledger(path):
+    """A journal that cannot be opened, as one of another account: a folder is one that nobody can."""
+    opened(path, 0, 0, 1).close()
+    journal = Path(f"{path}-journal")
+    journal.mkdir()
+    with pytest.raises(LedgerError, match=r"could not be read or written .*; nothing was released"):
+        open_ledger(path)
+    journal.rmdir()
+    with closing(open_ledger(path)) as ledger:
+        ledger.verify()

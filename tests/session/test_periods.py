@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from fractions import Fraction as F
 
 import pandas as pd
@@ -10,7 +11,8 @@ import pytest
 from support import interpreter
 
 import pandas_dp
-from pandas_dp.core.ledger import open_ledger
+from pandas_dp.core import records
+from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import (
@@ -19,6 +21,7 @@ from pandas_dp.errors import (
     BudgetExceededError,
     LedgerError,
     NoSessionError,
+    QueryFailedError,
 )
 from pandas_dp.session import ledger_files
 from pandas_dp.tables.protected import Table
@@ -197,6 +200,29 @@ def test_a_rerun_of_a_night_is_free_and_says_when_it_was_drawn(drawn, ledger):
     count(grown, MON, fresh=True)
     assert drawn[1][0] == [drawn[0][0][0] + 1]  # of the rows there are by now
     again.close()
+
+
+def test_an_answer_is_as_of_its_draw_where_a_job_paid_before_and_was_killed(monkeypatch, ledger):
+    frame = table()
+    session = protect(frame, "nights", table="visits", ledger=ledger)
+    session._goes_on = True
+
+    class Before(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2026, 11, 20, 3, tzinfo=tz)
+
+    with monkeypatch.context() as then:
+        then.setattr(records, "datetime", Before)
+        then.setattr(Ledger, "begin", lambda *_: 1 / 0)
+        with pytest.raises(QueryFailedError):
+            count(frame, MON)
+    drawn = count(frame, MON)
+    assert session.spent.period.epsilon == F("0.5")  # which was paid on the 20th
+    for answer in (drawn, count(frame, MON)):
+        (note,) = [note for note in answer.notes if note.startswith("as of ")]
+        assert not note.startswith("as of 2026-11-20"), note
+    session.close()
 
 
 def test_new_questions_are_about_the_rows_read_last(drawn):
