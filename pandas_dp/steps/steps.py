@@ -200,6 +200,8 @@ class RowSteps(Generic[T]):
         >>> decades.histogram("decade", keys=[3, 4, 5, 6]).index.tolist()
         [3, 4, 5, 6]
         """
+        from pandas_dp.steps.parse import parse_expression  # here, so that importing the package costs little
+
         empty, steps = self._named("assign"), list[Step]()
         for name, source in columns.items():
             argument = f"assign: {quote(name)}"
@@ -240,6 +242,8 @@ class RowSteps(Generic[T]):
         >>> df.dp(epsilon=0.5).eval("older = age > 40").histogram("older").index.tolist()
         [False, True]
         """
+        from pandas_dp.steps.parse import parse_assignments  # here, so that importing the package costs little
+
         empty = self._named("eval")
         steps = [Assign(*line) for line in parse_assignments(expr, empty.columns, argument="eval")]
         for step in steps:
@@ -554,6 +558,8 @@ class RowSteps(Generic[T]):
 
     def _kept(self, argument: str, condition: Any, empty: pd.DataFrame) -> T:
         """The rows for which a condition holds."""
+        from pandas_dp.steps.parse import parse_expression  # here, so that importing the package costs little
+
         step = Filter(parse_expression(condition, empty.columns, argument=argument))
         _dry_run(argument, step, empty)
         return self._then((step,))
