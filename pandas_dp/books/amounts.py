@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pandas_dp.books.budget_words import is_over, of_lifetime, refusal
 from pandas_dp.core.budget import Charge, State
@@ -136,6 +136,13 @@ class Odometer(Spelled, str):
         self = super().__new__(cls, text)
         self.epsilon, self.delta, self.guarantee = epsilon, delta, guarantee
         return self
+
+    if not TYPE_CHECKING:  # see `Spelled`
+
+        def _spelt(self, name):
+            """Say what it has beside its text, where no name is close."""
+            told = super()._spelt(name)
+            return told or ": it has .epsilon, .delta and .guarantee; the text tells what else is counted"
 
     def __getnewargs__(self) -> tuple[str, Decimal, Decimal, str]:  # type: ignore[override]
         """Let pickle and copy keep the amounts."""

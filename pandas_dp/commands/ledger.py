@@ -37,6 +37,16 @@ UNANSWERED = (
     "the last {entry.query}, {entry.price}{since}"
 )
 
+COMMANDS = {
+    "show": "every budget: what it protects, spent and left",
+    "verify": "read everything and check that nothing was changed; exit code 1 if something was",
+    "export": "every entry as one line of JSON, with what was answered",
+    "report": "the certificate, a page of HTML; or a statement (.json), or an entry for the registry (.yaml)",
+    "extend": "raise the total of a budget, on record; sound if released answers did not influence this decision",
+    "backup": "a whole copy under a new name; nothing can be charged to it until it is restored",
+    "restore": "go on with a back-up or an older copy, and charge what was answered after it was made",
+}
+
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
@@ -44,16 +54,7 @@ def add(commands: Any) -> None:
         "ledger", help="show, verify, export, report, extend or back up the books of a ledger file"
     )
     what = ledger.add_subparsers(dest="what", required=True)
-    texts = {
-        "show": "every budget: what it protects, spent and left",
-        "verify": "read everything and check that nothing was changed; exit code 1 if something was",
-        "export": "every entry as one line of JSON, with what was answered",
-        "report": "the certificate, a page of HTML; or a statement (.json), or an entry for the registry (.yaml)",
-        "extend": "raise the total of a budget, on record; sound if released answers did not influence this decision",
-        "backup": "a whole copy under a new name; nothing can be charged to it until it is restored",
-        "restore": "go on with a back-up or an older copy, and charge what was answered after it was made",
-    }
-    made = {name: what.add_parser(name, help=text, description=text) for name, text in texts.items()}
+    made = {name: what.add_parser(name, help=text, description=text) for name, text in COMMANDS.items()}
     for command in made.values():
         command.add_argument("file", metavar="FILE")
     where = "where to write it (default: named after FILE, here); - prints it"

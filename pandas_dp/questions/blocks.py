@@ -433,7 +433,11 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError("function must be callable: release(lambda d: len(d), sensitivity=largest_change)")
         exact = positive(sensitivity, "sensitivity", EXAMPLES["sensitivity"])
         if isinstance(norm, bool) or norm not in (1, 2):
-            raise ArgumentValueError("norm is 1, of the sum of how far each number moves, or 2: norm=1")
+            meant = {"1": "1", "2": "2"}.get(norm.lower().removeprefix("l")) if isinstance(norm, str) else None
+            raise ArgumentValueError(
+                "sensitivity bounds the sum of how far each number moves with norm=1, and with norm=2 the root of the sum of "
+                f"their squares{f': norm={meant}' if meant else ''}"
+            )
         of = () if names is None else _names(names)
         wrong = no_vector(of) if of else one_number
         tried = rehearse(function, self._empty().dtypes, wrong, without=WHOLE_ZERO)

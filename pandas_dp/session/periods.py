@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.books.budget_words import of_part
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.database import READ
 from pandas_dp.core.gate import Given
@@ -113,7 +114,12 @@ def advised(table: Table) -> Iterator[None]:
     try:
         yield
     except BudgetExceededError as error:
-        whole = table.session._whole is None and table.session.unit.periods is None
-        if whole and table.content == table.token and not table.content.startswith(UNVERSIONED):
+        if table.session._whole is not None:
+            of_part(error)
+        elif (
+            table.session.unit.periods is None
+            and table.content == table.token
+            and not table.content.startswith(UNVERSIONED)
+        ):
             error.where = GROWS
         raise

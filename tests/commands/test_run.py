@@ -301,7 +301,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     assert done.returncode == 3
     assert len(done.stderr.splitlines()) == 1
     assert "query 'by_ward' asks for epsilon=0.25; epsilon=0.1 is left" in done.stderr
-    assert "The 1 before it are written" in done.stderr
+    assert "Answers before it that are written: 1" in done.stderr
     assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
     assert list(pd.read_csv(job.path / "out" / "rows.csv", comment="#").columns) == ["value", "lower", "upper"]
     assert spent(job.path / "books") == Fraction(1, 2)
