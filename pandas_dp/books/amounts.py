@@ -140,9 +140,8 @@ class Odometer(Spelled, str):
     if not TYPE_CHECKING:  # see `Spelled`
 
         def _spelt(self, name):
-            """Say what it has beside its text, where no name is close."""
-            told = super()._spelt(name)
-            return told or ": it has .epsilon, .delta and .guarantee; the text tells what else is counted"
+            """Say of a sum that is none of its names where it is told."""
+            return ": the text tells what else is counted" if name in ("rho", "renyi") else super()._spelt(name)
 
     def __getnewargs__(self) -> tuple[str, Decimal, Decimal, str]:  # type: ignore[override]
         """Let pickle and copy keep the amounts."""

@@ -295,7 +295,7 @@ class ChoiceQuestions(PreparedFrame):
         if isinstance(score, str) and "candidate" not in score and len(candidates) > 1:
             shown = "ward == candidate" if isinstance(candidates[0], str) else "age >= candidate"
             raise ArgumentValueError(
-                f"score is of each row and candidate, and rows are summed: score={in_own_columns(self, shown)!r}"
+                f"score must depend on the candidate, and is summed over rows: score={in_own_columns(self, shown)!r}"
             )
         trees = tuple(_expression(score, candidate, empty) for candidate in candidates)
         if len(trees) > 1 and len(set(trees)) == 1:
