@@ -12,6 +12,7 @@ import pandas
 
 from pandas_dp.accessor.accessor import dp
 from pandas_dp.errors import (
+    OF_BUDGETS,
     SAME,
     ArgumentTypeError,
     ArgumentValueError,
@@ -27,7 +28,7 @@ from pandas_dp.errors import (
     StreamClosedError,
     UnknownSessionError,
     UnverifiedFrameError,
-    did_you_mean,
+    misspelt,
 )
 from pandas_dp.facts.schema import Schema
 from pandas_dp.moved import find_moved
@@ -121,10 +122,14 @@ def __getattr__(name: str) -> Any:
         told = f": it is pandas_dp.{room}.{meant}"
     elif name == "protect":
         told = ": a frame is protected by df.dp.protect(epsilon=3)"
+    elif name in ("average", "combine", "refine"):
+        told = ": a second draw of an answer, averaged with the first or better, is df.dp(epsilon=0.5).refine(answer)"
+    elif name in OF_BUDGETS:
+        told = OF_BUDGETS[name]
     elif name.startswith("scan_"):
         told = ": scan_parquet('visits/*.parquet') scans files, and read_csv('visits.csv') loads one"
     elif hasattr(pandas, name) and name.startswith("read_"):
         told = f": read it with pandas, df = pandas.{name}(...), and then df.dp.protect(epsilon=3)"
     else:
-        told = did_you_mean(name, __all__)
+        misspelt(__name__, __all__)(name)
     raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}{told}", name=name)

@@ -16,7 +16,7 @@ import pandas_dp
 from pandas_dp import datasets, dp
 from pandas_dp.commands import ledger, query, run, words
 from pandas_dp.commands.exits import DONE, ended
-from pandas_dp.errors import did_you_mean
+from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.starting import started
 from pandas_dp.queries.texts import read_query
 
@@ -57,6 +57,15 @@ class Parser(argparse.ArgumentParser):
     """Knows what stands where a command lacks its first words, so that its refusal can name all that it lacks."""
 
     WORDS: ClassVar = {"query": {"FILE": query.FILE, "QUESTION": "count()"}, "run": {"PLAN": "plan.toml"}}
+    MEANT: ClassVar = {
+        "--epsilon": "--to",
+        "--total": "--to",
+        "--delta": "--to-delta",
+        "--format": "--out",
+        "--pdf": "--out",
+        "--month": "--period",
+        "--day": "--period",
+    }
     NEEDED: ClassVar = {"--name": "visits", "--reason": "..."}
     _typed: Sequence[str] = ()
 
@@ -65,18 +74,34 @@ class Parser(argparse.ArgumentParser):
         known, names = self.WORDS.get(self.prog.split()[-1], {}), message.partition("are required: ")[2].split(", ")
         if lacking := [word for name, word in known.items() if name in names]:
             raise LackingError(lacking)
-        choices = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
-        if slip := re.search("(?:unrecognized arguments: |invalid choice: ')([^ =']+)", message):
-            message += did_you_mean(slip[1], choices)
+        choices = [name for action in self._actions for name in action.option_strings]
+        if slip := re.search("unrecognized arguments: ([^ =']+)", message):
+            message += self._close(slip[1], choices)
+        elif slip := re.search("invalid choice: '([^ =']+)", message):
+            inner = {name: f"ledger {name}" for name in words.OPTIONS["ledger"] if self.prog == "pandas-dp"}
+            values = [name for action in self._actions for name in action.choices or ()]
+            message += (
+                f"; did you mean {inner[slip[1]]!r}?"
+                if slip[1] in inner
+                else did_you_mean(slip[1], [*values, *choices])
+            )
         elif names != [""]:
             typed = (word.partition("=")[0] for word in self._typed if word.startswith("--"))
             wrong = next((word for word in typed if not any(name.startswith(word) for name in choices)), None)
             if wrong is not None:
-                message += f", and there is no {wrong}{did_you_mean(wrong, choices)}"
+                message += f", and there is no {wrong}{self._close(wrong, choices)}"
             elif {*names} <= self.NEEDED.keys():
                 more = [word for name in names for word in (name, self.NEEDED[name])]
                 message += f": {words.line([*self.prog.split(), *self._typed, *more])}"
         super().error(message)
+
+    def _close(self, typed: str, options: Sequence[str]) -> str:
+        """The option that is meant; dashes, which all have, make none look like another."""
+        if not typed.startswith("-"):
+            return f"; did you mean --data {typed}?" if "--data" in options else ""
+        names = {option.strip("-"): option for option in options}
+        meant = self.MEANT.get(typed, names.get(closest(typed.strip("-"), names, 0.7)))
+        return f"; did you mean {meant!r}?" if meant in options else ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what is no option here, where those that there are are known, and not in the parser above."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 LONGEST_NAME = 60  # longer names are not compared
+OF_RHO = (
+    ": epsilon of a rho, by each rule: pandas_dp.accounting.compose([pandas_dp.accounting.Gaussian(0.5)], delta=1e-6)"
+)
 _SAME = {  # other words for a question, which differ from it by more than a slip
     "mean": "average avg",
     "std": "stdev stddev sd standard_deviation",
@@ -20,11 +23,18 @@ _SAME = {  # other words for a question, which differ from it by more than a sli
     "cov": "covariance",
     "report": "to_html html certificate save export",
     "releases": "history log queries questions ledger",
-    "compose": "composition rho_to_epsilon rho_to_eps zcdp_to_approx_dp zcdp_to_dp",
+    "compose": "composition compare",
     "close": "reset unprotect clear end stop",
     "left": "remaining",
+    "scale": "noise sigma noise_scale",
     "value": "result answer number estimate",
     "to_frame": "to_df",
+}
+OF_BUDGETS = {  # what is none of a session
+    "allot": ": a frame spends a part of the budget, df.dp.allot('nightly', epsilon=1)",
+    "partition": ": frames spend a part of the budget, df.dp.partition('ward', ['A', 'B'], epsilon=1)",
+    "verify": ": it is a command, pandas-dp ledger verify visits.dpledger",
+    "backup": ": it is a command, pandas-dp ledger backup visits.dpledger monday.dpledger",
 }
 SAME = {other: name for name, others in _SAME.items() for other in others.split()}
 
@@ -44,6 +54,16 @@ def did_you_mean(name: object, known: Iterable[object], near: float = 0.6) -> st
     """Return the end of a message about an unknown name: the closest of the public ones, if one is close."""
     close = closest(name, known, near)
     return f"; did you mean {close!r}?" if close else ""
+
+
+def misspelt(module: str, known: Iterable[str]) -> Callable[[str], object]:
+    """The ``__getattr__`` of a module: it says of a name that is none which one is close, and how a rho is converted."""
+
+    def refuse(name: str) -> NoReturn:
+        told = OF_RHO if "rho" in name.lower() or "zcdp" in name.lower() else did_you_mean(name, known)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{told}", name=name)
+
+    return refuse
 
 
 def meant_file(path: str | os.PathLike[str]) -> str:
@@ -167,11 +187,10 @@ class UnverifiedFrameError(PandasDPError):
     """The frame is not one a session protects. Nothing but the name of the variable differs from frame to frame."""
 
     TEXT = "this DataFrame is not the one that was protected, and no df.dp step made it"
-    UNRELATED = "df.dp.protect(epsilon=3, name='other')"
     STEPS = (
         "or choose rows by a step: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; ask the result by its .dp, "
-        f"because its own .count() is exact; unrelated data: {UNRELATED}. Later changes to a protected frame do not "
-        "affect its answers"
+        "because its own .count() is exact; unrelated data: protect them under another name=. Later changes to a protected "
+        "frame do not affect its answers"
     )
 
     def __init__(self, text: str = TEXT, lines: Iterable[str] = ()) -> None:

@@ -18,7 +18,7 @@ from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.randomized_response import RandomizedResponse
 from pandas_dp.core.partition import Keys
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, misspelt
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.kinds import Kind, exact_number
@@ -28,6 +28,7 @@ from pandas_dp.facts.public_only import listed
 from pandas_dp.facts.schema import ColumnFacts
 
 __all__ = ["epsilon_of", "estimate", "randomize"]
+__getattr__ = misspelt(__name__, __all__)
 
 
 def __dir__() -> list[str]:

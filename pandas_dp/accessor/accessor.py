@@ -486,7 +486,7 @@ class Accessor(RowSteps[pd.DataFrame]):
 
         return self._given(portions.allot(self._frame, name, epsilon))
 
-    def partition(self, by: str, keys: Any = None, *, epsilon: Any) -> dict[Hashable, pd.DataFrame]:
+    def partition(self, by: str, keys: Any = None, *, epsilon: Any = None) -> dict[Hashable, pd.DataFrame]:
         """Split the rows by the listed values of a column. All parts together cost what one of them may spend.
 
         Parameters

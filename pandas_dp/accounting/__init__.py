@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from pandas_dp.accounting.composition import compose, epsilon_for, queries_for
 from pandas_dp.accounting.losses import Exponential, Gaussian, Laplace, Loss, gaussian_sigma, group_privacy, subsampled
+from pandas_dp.errors import misspelt
 
 __all__ = [
     "Exponential",
@@ -24,3 +25,5 @@ __all__ = [
     "queries_for",
     "subsampled",
 ]
+
+__getattr__ = misspelt(__name__, __all__)

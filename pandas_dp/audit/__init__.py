@@ -10,8 +10,10 @@ from __future__ import annotations
 from pandas_dp.audit.checking import check
 from pandas_dp.audit.neighbors import pairs
 from pandas_dp.audit.search import AuditResult
+from pandas_dp.errors import misspelt
 
 __all__ = ["AuditResult", "check", "pairs"]
+__getattr__ = misspelt(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books.budget_words import is_over, of_lifetime, refusal
@@ -137,6 +137,12 @@ class Odometer(Spelled, str):
         self = super().__new__(cls, text)
         self.epsilon, self.delta, self.guarantee = epsilon, delta, guarantee
         return self
+
+    if not TYPE_CHECKING:  # see `Spelled`
+
+        def _spelt(self, name):
+            """Say of a sum that is none of its names where it is told."""
+            return ": the text tells what else is counted" if name in ("rho", "renyi") else super()._spelt(name)
 
     def __getnewargs__(self) -> tuple[str, Decimal, Decimal, str]:  # type: ignore[override]
         """Let pickle and copy keep the amounts."""

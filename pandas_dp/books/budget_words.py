@@ -5,6 +5,7 @@ The filters decide, in `pandas_dp.core.filters`; here is only said what they dec
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
@@ -23,6 +24,7 @@ from pandas_dp.facts.periods import Periods
 USUAL_DELTA = Fraction(1, 10**6)  # of a budget that gets one for finding keys
 MOST_DELTA = Fraction(1, 100)  # of a total that is proposed
 SMALL = "ask with a small delta: it must be far below 1 / people, such as delta=1e-7"
+_EXTENDED = re.compile(r"(, or give it a delta|; raise it on record): df\.dp\.session\.extend\([^()]*\)")
 MOST_POOR = 3  # periods that a refusal names
 
 
@@ -42,6 +44,16 @@ def refusal(
     error = BudgetExceededError(asked, spent(rule, state), left(rule, state), currency, fits, where)
     error._raised = more_epsilon(rule, state, charge) if fits.startswith("nothing fits") and not where else ""
     return error
+
+
+def of_part(error: BudgetExceededError) -> None:
+    """A refusal of a part of a budget proposes another part in place of a larger total, which no part can get."""
+    error.fits = _EXTENDED.sub("", error.fits)
+    if error._raised:
+        error._raised = ""
+        error.where += (
+            ". " * bool(error.where) + "The total of a part is fixed; another part: df.dp.allot('more', epsilon=1)"
+        )
 
 
 def _refused(rule: Filter, poor: dict[int, State], asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:

@@ -172,7 +172,8 @@ def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tup
         more = odometer.more_calls(rule, state, last[1])
         left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}" if more else ""
     if not rule.budget.plan and not budget_words.is_over(rule, state):  # a plan says of how many calls
-        spent += f" of {show(rule.budget.epsilon)}"
+        total, where = f" of {show(rule.budget.epsilon)}", f" in the {unit.period} that spent most"
+        spent = spent.replace(where, total + where) if unit.period else spent + total
     counted = [("counted", f"spent {used or 'nothing'}; left {rest}")] if rest else []
     return [("spent", spent), ("left", left), *counted]
 

@@ -92,7 +92,7 @@ class Rehearsal:
             costs = "nothing, stored" if question.stored else question.preview.price
             if question.preview.charge == NOTHING and not question.preview.free:
                 costs = WAITS
-            costs += "" if question.paid else ", NOT PAID"
+            costs += "" if question.paid else ", NOT ASKED" if question.stored else ", NOT PAID"
             rows.append((question.name, costs, typed(question.preview.error)))
         widths = [max(len(row[place]) for row in rows) for place in range(2)]
         for name, costs, error in rows:

@@ -189,7 +189,7 @@ def _in_order(
             release, stored = _asked(question, frame)
         except BudgetExceededError as error:
             more = f"; to raise the total, on record and then in the plan: {error._raised}" if error._raised else ""
-            written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
+            written = "No answer was written" if place == 1 else f"Answers before it that are written: {place - 1}"
             return told(
                 f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
                 f"{typed('. '.join(filter(None, [f'{error.fits}{more}', error.where, written, _lost(session)])))}",

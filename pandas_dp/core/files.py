@@ -50,7 +50,7 @@ def canonical(path: str | os.PathLike[str]) -> str:
     if os.path.isdir(full):
         raise LedgerError("ledger= names a folder: type the name of a file in it, such as 'visits.dpledger'")
     if not os.path.isdir(os.path.dirname(full)):
-        raise LedgerError("the folder of ledger= does not exist: make it first, or name another one")
+        raise LedgerError(f"the folder {os.path.dirname(full)!r} does not exist: make it first, or name another one")
     return full
 
 

@@ -14,9 +14,11 @@ from importlib.resources import as_file, files
 
 import pandas as pd
 
+from pandas_dp.errors import misspelt
 from pandas_dp.tables import readers
 
 __all__ = ["load_adult", "load_flights"]
+__getattr__ = misspelt(__name__, __all__)
 
 
 def load_adult() -> pd.DataFrame:

@@ -36,7 +36,7 @@ def show_line(
     written = as_written(name, args, given)
     if isinstance(error, UnverifiedFrameError):
         _name_frame(error, written)
-    if name == "protect" and error._needs is not None:
+    if name in ("protect", "partition") and error._needs is not None:
         why, lacked, otherwise = error._needs
         opened = written and rewritten(written, tuple(parameters), given, dict(lacked))
         opened = opened or f"df.dp.{Call(name, args, given).needing(parameters, dict(lacked))}"
@@ -128,7 +128,7 @@ def _name_frame(error: UnverifiedFrameError, written: ast.Call | None) -> None:
         return
     named = frame if frame.isidentifier() else "frame"
     first = "" if named == frame else f"frame = {frame}; "
-    for line in (*error._lines, error.UNRELATED):
+    for line in error._lines:
         error.args = (str(error).replace(line, f"{first}{named}{line.removeprefix('df')}"),)
 
 

@@ -87,7 +87,10 @@ def equal(bins: Any, bounds: Any, kind: Kind, facts: ColumnFacts, call: str, col
     if lower >= upper:
         raise line.refuse(REVERSED, ArgumentValueError)
     edges = [lower + (upper - lower) * i / count for i in range(count + 1)]
-    return edges if kind.name in ("number", "bool") else [kind.value(edge) for edge in edges]
+    made = edges if kind.name in ("number", "bool") else [kind.value(edge) for edge in edges]
+    if kind.name != "bool" and len(set(_raw_edges(made, kind))) <= count:
+        raise ArgumentValueError(f"{count:,} bins between these bounds are too narrow to tell apart: make fewer")
+    return made
 
 
 def edges_of(bins: Any) -> Any:

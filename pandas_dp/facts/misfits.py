@@ -26,6 +26,8 @@ _OTHER_NAMES = {
     "blocks": "n_blocks partitions",
     "within": "error accuracy",
     "confidence": "level",
+    "rho": "zcdp mu gdp",
+    "sensitivity": "l1 l1_sensitivity l2 l2_sensitivity delta_f global_sensitivity",
 }
 OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
 RELATIONS = {"bounded": "replace_one", "replace": "replace_one", "substitute": "replace_one", "unbounded": "add_remove"}
@@ -43,6 +45,17 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
+_OF_PRICES = {  # what goes with no price; each with the line to type
+    "sigma scale std stddev noise_scale noise_multiplier": (
+        "the price makes the noise, and a preview shows it: df.dp.preview(rho=0.01); or name the error: df.dp(within=20)"
+    ),
+    "mechanism noise": (
+        "a plain epsilon= is paid for Laplace noise on counts and sums, rho= for Gaussian noise: df.dp(rho=0.01)"
+    ),
+    "accountant": "the budget has it: df.dp.protect(epsilon=3, delta=1e-6, accountant='zcdp')",
+    "period": "it comes before the price: df.dp.period('2026-11').dp(epsilon=0.5)",
+}
+OF_PRICES = {option: hint for options, hint in _OF_PRICES.items() for option in options.split()}
 MEANING = {
     "sensitivity": ", the most that one unit, such as a person with all rows, can move what the function returns for any rows"
 }
@@ -97,7 +110,11 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
             instead = {"bounds": "(lower, upper)"}
         typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
-        typed = "" if example or told.startswith("the new total") else typed
+        typed = (
+            ""
+            if example or told.startswith("the new total") or told.endswith(OF_PRICES.get(unknown[0], "-"))
+            else typed
+        )
         without = "; without it" if typed and not close and not instead and "; it takes " in told else ""
         return f"{name}() takes {told}{without}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
@@ -172,6 +189,8 @@ def _meant(
             text = repr(RELATIONS.get(value, value))
         elif other == "alpha":
             text = f"{1 - value:.6g}" if type(value) is float and 0 < value < 1 else "0.95"
+        elif other in ("mu", "gdp") and type(value) in (int, float):  # Gaussian noise of mu, exactly
+            text = f"{value**2 / 2:.6g}"
         elif right == "bounds" and not isinstance(value, tuple | list | Mapping):
             ends = [given[end] for end in unknown if OTHER_NAMES.get(end) == right]
             plain = len(ends) == 2 and all(type(end) in (int, float) for end in ends)
@@ -182,6 +201,8 @@ def _meant(
             needs |= {other: "", right: text}
         elif right not in renamed.values():
             renamed[other] = right
+            if other.startswith("l2") and "norm" in names and "norm" not in given:
+                needs["norm"] = "2"
     return renamed, needs
 
 
@@ -209,6 +230,8 @@ def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str
         return f"no {unknown}=: it goes beside the price: df.dp(epsilon=1, {typed}).{name}(...)"
     if right == "epsilon" and unknown not in ("total", "budget") and hasattr(asked, "_before") and not example:
         return f"no {unknown}=: the price comes first"
+    if name in ("df.dp", "preview") and unknown in OF_PRICES:
+        return f"no {unknown}=: {OF_PRICES[unknown]}"
     if unknown in OF_PANDAS:
         return f"no {unknown}=: {OF_PANDAS[unknown]}"
     close = did_you_mean(unknown, names)

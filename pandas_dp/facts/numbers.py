@@ -28,6 +28,7 @@ Checked = TypeVar("Checked")
 DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
 ROUNDED = 2**53  # from here on floats round whole numbers
 MOST_HALVES = 20  # weights that an example lists
+MOST_DELTA = Fraction(1, 10)  # of a price
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 
 
@@ -108,6 +109,17 @@ def small_delta(value: Any, argument: str = "delta") -> Fraction:
     return exact
 
 
+def priced_delta(value: Any) -> Fraction:
+    """Exact delta of a price: a confidence in its place would buy an answer with hardly any noise."""
+    exact = small_delta(value)
+    if exact >= MOST_DELTA:
+        raise ArgumentValueError(
+            "delta is the probability with which the promise may fail: of a price it must be below 0.1, such as delta=1e-6; "
+            "the confidence of an error bar is chosen afterwards, for free: .interval(0.95)"
+        )
+    return exact
+
+
 def price(epsilon: Any, delta: Any, rho: Any) -> Price:
     """Price of one call: epsilon, epsilon with delta, or rho."""
     if rho is not None:
@@ -118,7 +130,7 @@ def price(epsilon: Any, delta: Any, rho: Any) -> Price:
         return Price(rho=positive_epsilon(rho, "rho"))
     if epsilon is None:
         raise ArgumentTypeError("a query needs a price: df.dp(epsilon=0.5)")
-    return Price(positive_epsilon(unquoted(epsilon)), small_delta(delta))
+    return Price(positive_epsilon(unquoted(epsilon)), priced_delta(delta))
 
 
 def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -> Accuracy:
@@ -135,7 +147,7 @@ def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -
     level = exact_number(confidence, "confidence")
     if not 0 < level <= MOST_CONFIDENCE:
         raise ArgumentValueError("confidence must lie between 0 and 1: df.dp(within=5, confidence=0.95)")
-    return Accuracy(exact, float(level), small_delta(delta), duration)
+    return Accuracy(exact, float(level), priced_delta(delta), duration)
 
 
 def offer(

@@ -433,8 +433,10 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError("function must be callable: release(lambda d: len(d), sensitivity=largest_change)")
         exact = positive(sensitivity, "sensitivity", EXAMPLES["sensitivity"])
         if isinstance(norm, bool) or norm not in (1, 2):
+            meant = {"1": "1", "2": "2"}.get(norm.lower().removeprefix("l")) if isinstance(norm, str) else None
             raise ArgumentValueError(
-                "norm must be 1 (sum of the changes) or 2 (root of the sum of their squares): norm=1"
+                "norm must be 1 (sum of the changes) or 2 (root of the sum of their squares)"
+                f"{f': norm={meant}' if meant else ''}"
             )
         of = () if names is None else _names(names)
         wrong = no_vector(of) if of else one_number

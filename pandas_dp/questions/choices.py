@@ -28,6 +28,7 @@ from pandas_dp.facts.public_only import EXAMPLES, listed, python
 from pandas_dp.questions.found_keys import finds
 from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse
 from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_names import in_own_columns
 from pandas_dp.release.values import FloatRelease, SeriesRelease
 from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
@@ -289,6 +290,11 @@ class ChoiceQuestions(PreparedFrame):
             )
         if not isinstance(score, str) and (not callable(score) or isinstance(score, pd.api.typing.Expression)):
             raise ArgumentTypeError("score must be text or a function of a table and a candidate")
+        if isinstance(score, str) and "candidate" not in score and len(candidates) > 1:
+            shown = "ward == candidate" if isinstance(candidates[0], str) else "age >= candidate"
+            raise ArgumentValueError(
+                f"score must depend on the candidate, and is summed over rows: score={in_own_columns(self, shown)!r}"
+            )
         trees = tuple(_expression(score, candidate, empty) for candidate in candidates)
         if len(trees) > 1 and len(set(trees)) == 1:
             raise ArgumentValueError("score must depend on the candidate")

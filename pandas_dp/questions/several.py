@@ -332,17 +332,23 @@ def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -
     line = f"agg(..., weights=[{', '.join(['...'] * min(len(asked), 3))}])"
     if not isinstance(price, Price) or price.gaussian or price.epsilon is None:
         raise ArgumentValueError(f"within= of agg() takes a plain epsilon; with delta= or rho= type {line}")
+    terms = table.terms(frame._steps, price, table.counted(frame._groups, table.session.unit))
+    if (unknown := next((query for query in asked if not _known(query.aggregate, terms)), None)) is not None:
+        halves = numbers.halves(len(asked)).removeprefix("weights=")
+        weighed = Line(f"agg(..., weights={halves})", (("within", ""), ("weights", halves)))
+        raise weighed.refuse(
+            f"within= works where the error is known in advance; that of {unknown.call} depends on the data"
+        )
     if isinstance(within, str) or not isinstance(within, Sequence) or len(within) != len(asked):
         example = ", ".join(["20"] * len(asked))
         raise ArgumentTypeError(
             f"within must be a list of {len(asked)} errors, one for each answer, in the same order: within=[{example}]"
         )
     wanted = [numbers.accuracy(error, LEVEL, None, 0, None) for error in within]
-    terms = table.terms(frame._steps, price, table.counted(frame._groups, table.session.unit))
 
     def least(factor: float) -> list[Fraction]:
         return [
-            _least(query, replace(error, within=error.within * Fraction(factor)), terms, line)
+            _least(query.aggregate, replace(error, within=error.within * Fraction(factor)), terms)
             for query, error in zip(asked, wanted, strict=True)
         ]
 
@@ -353,15 +359,16 @@ def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -
     return shares
 
 
-def _least(query: AskedQuery, wanted: Accuracy, terms: Terms, line: str) -> Fraction:
+def _known(question: Aggregate, terms: Terms) -> bool:
+    """Whether public facts tell the error of a question."""
+    over_rows = isinstance(question, Mean) and question.by is None and bool(terms.public_rows)
+    return over_rows or type(question).epsilon_for is not Aggregate.epsilon_for
+
+
+def _least(question: Aggregate, wanted: Accuracy, terms: Terms) -> Fraction:
     """Least epsilon of a question for a wanted error, from public facts alone."""
-    question = query.aggregate
     if isinstance(question, Mean) and question.by is None and terms.public_rows:
         return question.epsilon_over_rows(wanted, terms, terms.public_rows)
-    if type(question).epsilon_for is Aggregate.epsilon_for:
-        raise ArgumentTypeError(
-            f"within= works where the error is known in advance; that of {query.call} depends on the data: {line}"
-        )
     return question.epsilon_for(wanted, terms)
 
 

@@ -40,6 +40,14 @@ ENDS = (
     *("std_error", "stderr", "std_err", "se", "sem"),
 )
 NOISE = ("variance", "var", "std", "sd", "scale", "sigma", "noise", "noise_scale", "noise_std")
+_ELSEWHERE = {  # what is done with answers, but is no method of one
+    "consistent reconcile make_consistent": "answers are made consistent, for free, by pandas_dp.reconcile([this, that])",
+    "refine average combine": "a second draw, better or averaged with this one, is df.dp(epsilon=0.5).refine(answer)",
+    "params coef coef_ coefficients intercept intercept_ summary predict": (
+        "the answer of linear_regression() is a Series of its coefficients, by name: answer['intercept'], answer.table()"
+    ),
+}
+ELSEWHERE = {name: hint for names, hint in _ELSEWHERE.items() for name in names.split()}
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
 
 
@@ -75,7 +83,9 @@ class Release(Spelled):
         def _spelt(self, name):
             """Say where an error bar is, or which name is close."""
             if name in NOISE:
-                return ": .mechanism tells the noise, and .interval() is an error bar"
+                return ": .mechanism names the noise, .interval() is an error bar, and .scale of a preview is how large it is"
+            if name in ELSEWHERE:
+                return f": {ELSEWHERE[name]}"
             return ": an error bar is .interval(), and .table() shows it" if name in ENDS else super()._spelt(name)
 
     def _keep(self, value: Any, provenance: Provenance) -> None:

@@ -279,6 +279,9 @@ def latest(answers: list[Release]) -> list[Release]:
 
 def reconcile_most(answers: Sequence[Release], complete: Any, nonnegative: bool, whole: bool) -> Reconciled:
     """Reconcile the tables among some answers that are about the same rows, the largest number of them."""
+    given = complete if isinstance(complete, list | tuple) else [complete]
+    if any(isinstance(one, Release) for one in given):
+        raise ArgumentTypeError(f"session.reconcile() takes all answers on its budget; some alone go into {LINE}")
     found: list[list[Release]] = []
     for place, one in enumerate(answers):
         with contextlib.suppress(ArgumentTypeError):  # it is none, or was changed

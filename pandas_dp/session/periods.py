@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.books.budget_words import of_part
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.database import READ
@@ -115,7 +116,12 @@ def released(request: gate.Request, table: Table) -> gate.Given:
     try:
         return gate.release(request)
     except BudgetExceededError as error:
-        whole = table.session._whole is None and table.session.unit.periods is None
-        if whole and table.content == table.token and not table.content.startswith(UNVERSIONED):
+        if table.session._whole is not None:
+            of_part(error)
+        elif (
+            table.session.unit.periods is None
+            and table.content == table.token
+            and not table.content.startswith(UNVERSIONED)
+        ):
             error.where = GROWS
         raise

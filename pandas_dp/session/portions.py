@@ -59,7 +59,7 @@ def partition(
 ) -> dict[Hashable, pd.DataFrame]:
     """Return a frame for each key, on a part of the budget; see ``df.dp.partition``."""
     refuse_private("partition", [("keys", keys)])
-    total, table = numbers.positive_epsilon(numbers.unquoted(epsilon)), registry.table_of(frame)
+    table = registry.table_of(frame)
     session, empty = table.session, table.empty
     line = f"df.dp.partition({by!r}, ['A', 'B'], epsilon=1)"
     if not isinstance(by, str) or by not in empty:
@@ -69,6 +69,9 @@ def partition(
             f"partition() needs one row per unit, and all rows of one {session.unit.column!r} belong together: ask "
             f"df.dp(epsilon=0.5).groupby({by!r}, keys=[...]), which limits how many groups a unit may be in"
         )
+    if epsilon is None:
+        raise Line(f"df.dp.partition({by!r}, epsilon=0.5)", (("epsilon", "0.5"),)).refuse("partition() needs epsilon")
+    total = numbers.positive_epsilon(numbers.unquoted(epsilon))
     kind, facts = kind_of(empty[by].dtype), table.schema[by]
     # objects and categories could hold cells that equal two keys
     if kind.name not in TYPES or (kind.name == "key" and empty[by].dtype.type is not str):

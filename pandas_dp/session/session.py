@@ -27,6 +27,7 @@ from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import (
+    OF_BUDGETS,
     ArgumentTypeError,
     ArgumentValueError,
     LedgerError,
@@ -157,7 +158,7 @@ class Session:
             if name.startswith("_"):
                 raise AttributeError(name)
             known = [other for other in dir(type(self)) if not other.startswith("_")]
-            close = did_you_mean(name, known) or "."
+            close = f"{OF_BUDGETS[name]}." if name in OF_BUDGETS else did_you_mean(name, known) or "."
             raise AttributeError(f"a session has no {name!r}{close} There are: {', '.join(known)}")
 
     def adopt(
@@ -407,7 +408,7 @@ class Session:
         """Every entry of the ledger for this budget: what was asked, when, and its price. Prints short; columns are full."""
         return Books.of(self._ledger.entries(self.name))
 
-    def reconcile(self, complete: Any = (), nonnegative: bool = False, whole: bool = False) -> Reconciled:
+    def reconcile(self, complete: Any = (), nonnegative: Any = False, whole: Any = False) -> Reconciled:
         """Make all tables of counts that were answered on this budget agree with each other; nothing is charged.
 
         Parameters

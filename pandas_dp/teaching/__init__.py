@@ -6,6 +6,7 @@ Everything here is computed from the exact values and shows them. Nothing is cha
 
 from __future__ import annotations
 
+from pandas_dp.errors import misspelt
 from pandas_dp.teaching.choosing import Selection, selection
 from pandas_dp.teaching.median_mechanism import MedianTrace, candidate_tables, median_mechanism, median_thresholds
 from pandas_dp.teaching.prices import Revenue, revenue
@@ -26,3 +27,5 @@ __all__ = [
     "selection",
     "sensitivities",
 ]
+
+__getattr__ = misspelt(__name__, __all__)

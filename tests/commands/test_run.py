@@ -289,6 +289,15 @@ def test_a_job_that_was_killed_keeps_nobody_out(job):
     assert not list(job.path.glob("*.job"))
 
 
+def test_a_stored_answer_behind_one_that_is_not_paid_is_not_said_to_be_unpaid(job):
+    assert job().returncode == 0
+    price = re.search(r"price = \{ epsilon = ([0-9.]+) \}", PLAN)
+    (job.path / "plan.toml").write_text(PLAN.replace(price[0], "price = { epsilon = 2.99 }", 1))
+    told = job("--dry-run").stdout
+    assert told.count("epsilon=2.99, NOT PAID") == 1
+    assert told.count("nothing, stored, NOT ASKED") == 2
+
+
 def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     """It would pay the last question, which nobody asks after one that it does not pay."""
     plan = PLAN.replace("epsilon = 3", "epsilon = 0.6").replace("epsilon = 0.25 }\ncalls", "epsilon = 0.1 }\ncalls")
@@ -301,7 +310,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     assert done.returncode == 3
     assert len(done.stderr.splitlines()) == 1
     assert "query 'by_ward' asks for epsilon=0.25; epsilon=0.1 is left" in done.stderr
-    assert "The 1 before it are written" in done.stderr
+    assert "Answers before it that are written: 1" in done.stderr
     assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
     assert list(pd.read_csv(job.path / "out" / "rows.csv", comment="#").columns) == ["value", "lower", "upper"]
     assert spent(job.path / "books") == Fraction(1, 2)

@@ -383,13 +383,14 @@ def test_bounds_are_offered_for_sale_where_they_are_sold(monkeypatch):
         assert str(caught.value).endswith("bounds=(lower, upper))")
 
 
-def test_unrelated_data_are_named_as_they_were(monkeypatch):
+def test_lines_name_a_frame_that_is_not_protected_as_it_is_written(monkeypatch):
     df = protected()
     other = {"visits": df.copy()}
     visits = other["visits"]
-    with pytest.raises(pandas_dp.UnverifiedFrameError, match=r"unrelated data: visits\.dp\.protect\("):
+    with pytest.raises(pandas_dp.UnverifiedFrameError, match=r"\nvisits\.dp\.protect\(") as caught:
         visits.dp(epsilon=1).count()
-    with pytest.raises(pandas_dp.UnverifiedFrameError, match=r"data: frame = other\['visits'\]; frame\.dp\.protect\("):
+    assert "unrelated data are protected under another name=" in str(caught.value)
+    with pytest.raises(pandas_dp.UnverifiedFrameError, match=r"\nframe = other\['visits'\]; frame\.dp\.protect\("):
         other["visits"].dp(epsilon=1).count()
 
 

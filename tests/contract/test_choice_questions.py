@@ -95,7 +95,16 @@ REFUSED = {
     "no candidate in it": (lambda d: d.select(CANDIDATES, score="pay >= 3"), ValueError, "depend on the candidate"),
     "unknown name": (lambda d: d.select(CANDIDATES, score="wage >= candidate"), ValueError, "no column 'wage'"),
     "text as number": (lambda d: d.select(CANDIDATES, score="sex >= candidate"), TypeError, "score: "),
-    "no number": (lambda d: d.select(["f", "m"], score="sex"), TypeError, "score must give numbers or conditions"),
+    "the name of a sum": (
+        lambda d: d.select(["f", "m"], score="count"),
+        ValueError,
+        r"score='(sex|city) == candidate'\)",
+    ),
+    "no number": (
+        lambda d: d.select(["f", "m"], score="candidate"),
+        TypeError,
+        "score must give numbers or conditions",
+    ),
     "not row-wise": (lambda d: d.select(CANDIDATES, score=mean_of), ValueError, "sensitivity=largest_change"),
     "score of data": (lambda d: d.select(CANDIDATES, score=lambda d, c: people()["pay"] > c), TypeError, "score: "),
     "score of None": (lambda d: d.select(CANDIDATES, score=None), TypeError, "score must be text or a function"),

@@ -8,7 +8,7 @@ from support import interpreter
 from support.frames import fresh, people, protected, refused
 
 import pandas_dp
-from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError, NoSessionError
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, NoSessionError
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -418,3 +418,95 @@ def test_the_record_shows_questions_as_they_are_typed():
     for ask in calls.values():
         ask()
     assert df.dp.session.releases["query"].tolist()[1:] == list(calls)
+
+
+OF_OTHERS = {  # terms of the literature that no price and no total has, and the line that is told, which is answered
+    "df.dp(zcdp=0.01).count()": "df.dp(rho=0.01)",
+    "df.dp(mu=0.1).count()": "df.dp(rho=0.005)",
+    "df.dp(sigma=10).count()": "df.dp(within=20)",
+    "df.dp(0.5, scale=10).count()": "df.dp(within=20)",
+    "df.dp(epsilon=0.1, mechanism='gaussian').count()": "df.dp(rho=0.01)",
+    "df.dp(epsilon=0.1, noise='gaussian').count()": "df.dp(rho=0.01)",
+}
+
+
+@pytest.mark.parametrize("typed", OF_OTHERS)
+def test_a_price_in_other_terms_is_told_the_one_to_type(typed, monkeypatch):
+    df = protected(epsilon=9, delta=1e-6)
+    with refused(monkeypatch, df, ArgumentTypeError) as caught:
+        eval(typed)
+    assert str(caught.value).endswith(OF_OTHERS[typed])
+    assert eval(f"{OF_OTHERS[typed]}.count()").mechanism.startswith("discrete")
+
+
+def test_a_total_in_other_terms_is_told_as_a_rho():
+    df = people()
+    for typed, rho in (("zcdp=0.5", "0.5"), ("mu=1", "0.5"), ("mu=0.2", "0.02")):
+        with pytest.raises(ArgumentTypeError, match=rf"takes rho=, not \w+=: (df\.dp\.)?protect\(rho={rho}\)$"):
+            eval(f"df.dp.protect({typed})")
+    with pytest.raises(ArgumentTypeError, match=r"df\.dp\.protect\(epsilon=3, delta=1e-6, accountant='zcdp'\)$"):
+        df.dp(epsilon=0.1, accountant="zcdp")
+    with pytest.raises(ArgumentTypeError, match=r"df\.dp\.period\('2026-11'\)\.dp\(epsilon=0\.5\)$"):
+        df.dp(epsilon=0.1, period="2026-11")
+
+
+@pytest.mark.parametrize("odd", [0.95, 0.5, 0.1])
+@pytest.mark.parametrize("price", [{"epsilon": 0.01}, {"within": 20}], ids=str)
+def test_a_confidence_is_not_paid_as_a_delta(price, odd, monkeypatch):
+    """At epsilon 0.01 and a delta of 0.95 the noise of a count had a deviation of a quarter of a row."""
+    df = protected(epsilon=10**4, delta=0.5)
+    for ask in (df.dp, df.dp.preview, pandas_dp.query):
+        with refused(
+            monkeypatch, df, ArgumentValueError, r"must be below 0\.1.*afterwards, for free: \.interval\(0\.95\)"
+        ):
+            ask(**price, delta=odd)
+    assert df.dp(epsilon=1, delta=0.09).count() is not None
+
+
+def test_a_part_is_not_told_to_raise_its_total_which_it_cannot():
+    df = protected(epsilon=3)
+    part = df.dp.allot("team", epsilon=1)
+    told = [part.dp.preview(rho=0.01).count().refusal]
+    with pytest.raises(BudgetExceededError) as caught:
+        part.dp(rho=0.01).count()
+    assert [str(caught.value)] == told
+    part.dp(epsilon=1).count()
+    with pytest.raises(
+        BudgetExceededError, match=r"fixed; another part: df\.dp\.allot\('more', epsilon=1\)$"
+    ) as caught:
+        part.dp(epsilon=1).count("age")
+    told += [str(caught.value), part.dp.preview(epsilon=1).count("age").refusal]
+    assert not any("extend" in text for text in told)
+    with pytest.raises(BudgetExceededError, match=r"df\.dp\.session\.extend\(to_delta=1e-6, reason="):
+        df.dp(rho=0.01).count()
+    assert df.dp.allot("more", epsilon=1).dp(epsilon=1).count("age") is not None
+
+
+def test_a_partition_of_units_is_refused_before_its_price_is_asked_for():
+    df = protected(epsilon=3, unit="pid", max_rows=3)
+    with pytest.raises(ArgumentValueError, match="needs one row per unit"):
+        df.dp.partition("sex", ["f", "m"])
+    rows = protected(epsilon=3)
+    with pytest.raises(
+        ArgumentTypeError, match=r"needs epsilon: rows\.dp\.partition\('sex', \['f', 'm'\], epsilon=0\.5\)$"
+    ):
+        rows.dp.partition("sex", ["f", "m"])
+
+
+def test_answers_that_a_session_is_to_reconcile_are_told_where_they_go():
+    df = protected(epsilon=3)
+    one, other = df.dp(epsilon=1).count(), df.dp(epsilon=1).value_counts("sex", keys=["f", "m"])
+    for given in ((one, other), ([one, other],)):
+        with pytest.raises(ArgumentTypeError, match=r"some alone go into pandas_dp\.reconcile\(\["):
+            df.dp.session.reconcile(*given)
+
+
+def test_the_total_of_a_period_stands_beside_what_is_spent_of_it():
+    """It read ``in the day that spent most of 1``."""
+    df = pd.DataFrame({"who": ["a", "b"], "when": pd.to_datetime(["2013-01-01", "2013-01-02"])})
+    for terms in ({}, {"unit": "who", "max_rows": 1}):
+        session = df.dp.protect(epsilon=1, period="D", time="when", name=fresh(), **terms)
+        df.dp.period("2013-01-01").dp(epsilon=0.5).count()
+        assert "epsilon=0.5 of 1 in the day that spent most" in repr(session)
+        assert "most of 1" not in repr(session)
+        session.close()

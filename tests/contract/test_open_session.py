@@ -66,7 +66,7 @@ def test_a_total_that_was_raised_is_the_total(ledger):
     ("path", "name", "error", "said"),
     [
         ("nothing.dpledger", "data", LedgerError, r"makes none.*df\.dp\.protect\(epsilon=3, ledger='nothing.dpledger'"),
-        ("no/folder.dpledger", "data", LedgerError, "folder of ledger= does not exist"),
+        ("no/folder.dpledger", "data", LedgerError, "the folder .*no' does not exist"),
         ("visits.dpledger", "visit", LedgerError, r"no budget named 'visit'; did you mean 'visits'\?.*name='visits'\)"),
         (
             "visits.dpledger",
