@@ -56,7 +56,7 @@ def show_line(
             written, asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", "")
         )
         if own_groups := grouped(written, asked._empty()):
-            closed = "; a bin holds its lower edge" * ("bins=[" in own_groups)
+            closed = "; a bin holds its lower edge" * ("bins=" in own_groups)
             error.args = (f"groups are of a column, by its name: {own_groups}{tail}{closed}",)
             return
     if error._priced is not None:

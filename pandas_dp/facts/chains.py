@@ -113,14 +113,15 @@ def grouped(call: ast.Call, columns: Iterable[str]) -> str:
     frame, by = asked_frame(call) or "", call.args[0] if call.args else None
     if not isinstance(call.func, ast.Attribute):
         return ""
-    if isinstance(by, ast.Call) and len(by.args) == 2 and ast.unparse(by.func) == "pd.cut":
-        column, edges = _column(by.args[0], frame, {*columns}), by.args[1]
-        bins = [ast.keyword("bins", edges), *call.keywords]
-        return (
-            typed_text(ast.Call(call.func, [ast.Constant(column)], bins))
-            if column and isinstance(edges, ast.List)
-            else ""
-        )
+    if isinstance(by, ast.Call) and by.args and ast.unparse(by.func) == "pd.cut":
+        column, more = _column(by.args[0], frame, {*columns}), {word.arg: word.value for word in by.keywords}
+        edges = by.args[1] if len(by.args) == 2 else more.pop("bins", None)
+        if not column or edges is None or isinstance(edges, ast.Constant):
+            return ""
+        if more:  # labels, and which edge an interval holds
+            cut = ast.unparse(ast.Call(ast.Name("cut"), [edges], [ast.keyword(*word) for word in more.items()]))
+            return _of_made(call, "band", f"d[{column!r}].{cut}", call.keywords)
+        return typed_text(ast.Call(call.func, [ast.Constant(column)], [ast.keyword("bins", edges), *call.keywords]))
     day = by.value.value if isinstance(by, ast.Attribute) and isinstance(by.value, ast.Attribute) else None
     part = by.attr if isinstance(by, ast.Attribute) and ast.unparse(by.value).endswith(".dt") else ""
     if day is not None and part in PARTS and (column := _column(day, frame, {*columns})):
@@ -137,7 +138,13 @@ def grouped(call: ast.Call, columns: Iterable[str]) -> str:
     else:
         return ""
     words = call.keywords if any(word.arg == "keys" for word in call.keywords) else [*keys, *call.keywords]
-    frame = f"{ast.unparse(call.func.value)}.assign({name}=lambda d: {made})"
+    return _of_made(call, name, made, words)
+
+
+def _of_made(call: ast.Call, name: str, made: str, words: list[ast.keyword]) -> str:
+    """Groups by a column that a step makes."""
+    func: Any = call.func
+    frame = f"{ast.unparse(func.value)}.assign({name}=lambda d: {made})"
     return typed_text(ast.Call(ast.Name(f"{frame}.groupby"), [ast.Constant(name)], words))
 
 

@@ -311,10 +311,7 @@ class PricedGroups(GroupStatistics):
         return PricedGroups(frame, self._parts)
 
 
-GROUPING = (
-    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range(first, last, "
-    "freq='M'))"
-)
+GROUPING = "by must be a column or a list of columns, by their names"
 
 
 class GroupQuestions(PreparedFrame):
@@ -503,7 +500,8 @@ class GroupQuestions(PreparedFrame):
         """
         columns = by if isinstance(by, list) else [by]
         if isinstance(by, pd.Grouper):
-            needs = (("by", repr(by.key)), ("bins", PERIODS)) if isinstance(by.key, str) else ()
+            months = checks.months(self._facts(by.key)) if by.key in self._empty() else PERIODS
+            needs = (("by", repr(by.key)), ("bins", months)) if isinstance(by.key, str) else ()
             line = Line(f"groupby('visit', bins={PERIODS})", needs)
             raise line.refuse("a Grouper looks at the dates; months are bins")
         if not columns or not all(isinstance(column, str) for column in columns):
