@@ -17,7 +17,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedEr
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Guide, Line, explain, explained, uncopied
 from pandas_dp.facts.schema import Schema
-from pandas_dp.questions.lacking import completed_line
+from pandas_dp.questions.lacking import chosen, completed_line
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 from pandas_dp.session import alone, opening, periods, portions, registry
 from pandas_dp.session.advice import with_total
@@ -606,7 +606,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         if not hasattr(_questions(), name):
             own = [known for known in dir(type(self)) if not known.startswith("_")]
             hint = missing_question(_questions(), name, "'column', ", own=own)
-            raise AttributeError(in_own_columns(self(epsilon=0.5), hint))
+            raise AttributeError(chosen(self(epsilon=0.5), name) or in_own_columns(self(epsilon=0.5), hint))
         line = completed_line(self(epsilon=0.5), name, "0.5") or f"df.dp(epsilon=0.5).{name}(...)"
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: {line}")
 
@@ -618,10 +618,14 @@ class Accessor(RowSteps[pd.DataFrame]):
 
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
-        raise ArgumentTypeError(
-            "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
+        told = (
+            "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['age'].mean(bounds=(lower, upper)); "
             "rows are chosen by df.dp.query('age >= 65')"
         )
+        if hasattr(self, "session"):
+            frame = self(epsilon=0.5)
+            told = chosen(frame) or in_own_columns(frame, told, key if isinstance(key, str) else "")
+        raise ArgumentTypeError(told)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Say how a column is made."""
@@ -631,6 +635,9 @@ class Accessor(RowSteps[pd.DataFrame]):
         """Say whether the frame is protected; nothing of the data."""
         session = registry.session_of(self._frame)
         told = "<df.dp: not protected; type df.dp.protect(epsilon=3)>" if session is None else repr(session)
+        names = self._frame.index.name, self._frame.columns.name
+        if session is None and all(isinstance(name, str) for name in names):  # as pd.crosstab makes
+            told = f"<df.dp: a table of answers; ask the protected rows: df.dp(epsilon=0.5).crosstab({names[0]!r}, {names[1]!r})>"
         return told.replace("<pandas_dp session", "<df.dp of session", 1)
 
 
@@ -674,6 +681,7 @@ class SeriesAccessor:
     """Says where the questions of a column are: a Series is an object of its own, and nobody knows of what rows it was made."""
 
     def __init__(self, column: pd.Series[Any]) -> None:
+        name = column.name if isinstance(column.name, str) else "age"
         raise AttributeError(
-            "ask the protected frame, which knows its rows: df.dp(epsilon=0.5)['age'].mean(bounds=(0, 100))"
+            f"ask the protected frame, which knows its rows: df.dp(epsilon=0.5)[{name!r}].mean(bounds=(lower, upper))"
         )

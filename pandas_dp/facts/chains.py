@@ -80,18 +80,33 @@ def _looked_up(name: str) -> tuple[Any, dict[Any, Any]]:
     return next((one for one in nodes if (one.end_lineno, one.end_col_offset) == ends), None), above
 
 
-def masked(columns: Iterable[str], lacks: Callable[[str], str]) -> str:
-    """The chain that goes on from a mask in brackets, with its condition in ``query``; no text if that cannot be read."""
+def masked(columns: Iterable[str], lacks: Callable[[str], str], name: str = "") -> str:
+    """The chain that goes on from a mask, with its condition in ``query``; no text if that cannot be read.
+
+    The mask stands in brackets, or behind a `name`: ``.loc[mask, column]``, ``.where(mask)``.
+    """
     caller = user_frame()
     place, above = (None, {}) if caller is None else nodes_of(caller)
     found = (node for node in above if isinstance(node, ast.Subscript))
-    node = next(
-        (one for one in found if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
-    )
-    text = "" if node is None else _condition(node.slice, asked_frame(node.value) or "", {*columns})
-    if node is None or not text:
+    if name:
+        before, above = _looked_up(name)
+        node: Any = above.get(before)
+    else:
+        before = node = next(
+            (one for one in found if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
+        )
+    mask = node.slice if isinstance(node, ast.Subscript) else next(iter(getattr(node, "args", ())), None)
+    mask, column = mask.elts if isinstance(mask, ast.Tuple) and len(mask.elts) == 2 else (mask, None)
+    text = "" if mask is None else _condition(mask, asked_frame(before.value) or "", {*columns})
+    if not text:
         return ""
-    made = ast.Call(ast.Attribute(node.value, "query"), [ast.Constant(text)], [])
+    frame = before.value
+    if column is None and isinstance(frame, ast.Subscript):
+        frame, column = frame.value, frame.slice
+    if column is not None and getattr(frame, "attr", "") == "dp":  # a question needs a price
+        frame = ast.Call(frame, [], [ast.keyword("epsilon", ast.Constant(0.5))])
+    made: Any = ast.Call(ast.Attribute(frame, "query"), [ast.Constant(text)], [])
+    made = made if column is None else ast.Subscript(made, column)
     above[made] = above[node]
     for field, value in ast.iter_fields(above[node]):
         if value is node:

@@ -56,6 +56,7 @@ class PricedGroups(GroupStatistics):
     """
 
     __slots__ = ()
+    _functions = BY_GROUP
 
     if TYPE_CHECKING:  # of overloads notebooks complete nothing
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -21,7 +20,7 @@ from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_rows
+from pandas_dp.facts.kinds import IDENTIFIER, Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
@@ -35,8 +34,6 @@ from pandas_dp.tables.protected import Table, kinds_of
 
 if TYPE_CHECKING:
     from pandas_dp.questions.frame import PricedFrame  # completion takes `Self` for the class where it is written
-
-IDENTIFIER = re.compile(r"(.*[_ ]|u|p)?id|(.*[_ ])?(no|nr|number|key)", re.IGNORECASE)
 
 
 class Known(NamedTuple):
@@ -245,8 +242,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         kind = self._kind(column)
         if not kind.numeric:
             raise ArgumentTypeError(
-                f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
-                f"histogram({column!r}, keys=[...]){of_text(kind, column, bounds, either=True)}"
+                f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which are counted: "
+                f"value_counts({column!r}, keys={checks.KEYS['key']}){of_text(kind, column, bounds, either=True)}"
             )
         unit = self._unit(column) if held else None
         return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column, unit=unit)

@@ -9,6 +9,7 @@ Row-wise steps as methods: what ``df.dp`` and ``df.dp(epsilon=...)`` share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from inspect import signature
 from types import FunctionType, MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -17,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.engines.arrow import has_kernel
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, told
 from pandas_dp.facts.argument_help import explain
+from pandas_dp.facts.kinds import IDENTIFIER
 from pandas_dp.facts.public_only import legible, listed
 from pandas_dp.steps.changes import LONGEST, Assign, Clip, Drop, Explode, FillNA, Filter, Rename, Step, holds_lists
 from pandas_dp.steps.choices import check_public, lookup_maps
@@ -138,7 +140,9 @@ def clip(
     names = _columns("clip", empty.columns if columns is None else columns, empty)
     low, high = (None if bound is None else _constant(bound, "clip") for bound in (lower, upper))
     step = Clip(names, low, high)
-    _dry_run("clip" if columns is not None else "clip: name the columns with columns=[...]", step, empty)
+    fits = [name for name in names if not IDENTIFIER.fullmatch(name) and _fits(Clip((name,), low, high), empty)]
+    line = f"clip: name the columns, df.dp.clip({lower!r}, {upper!r}, columns={fits})"
+    _dry_run("clip" if columns is not None or not fits else line, step, empty)
     return (step,)
 
 
@@ -161,7 +165,9 @@ def fillna(value: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
         constant = _constant(value, "fillna")
         pairs = dict.fromkeys(_columns("fillna", empty.columns, empty), constant)
     step = FillNA(tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
-    _dry_run("fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty)
+    lack = [] if isinstance(value, Mapping) else [name for name in pairs if _may_lack(empty[name].dtype)]
+    fits = {name: value for name in lack if _fits(FillNA(((name, pairs[name]),)), empty)}
+    _dry_run(f"fillna: give a value by column, df.dp.fillna({fits})" if fits else "fillna", step, empty)
     return (step,)
 
 
@@ -209,15 +215,15 @@ def rename(columns: Mapping[str, str] | Callable[[str], str], empty: pd.DataFram
     return (step,)
 
 
-def merge(lookup: Any, on: str, how: str, empty: pd.DataFrame) -> tuple[Step, ...]:
+def merge(lookup: Any, on: str | None, how: str, empty: pd.DataFrame) -> tuple[Step, ...]:
     """Columns of a public lookup table, found by a column that both have; missing where a row's key is not in it.
 
     Parameters
     ----------
     lookup : DataFrame or mapping of str to list
         Public, such as the labels of codes. Copied here: later changes of it do not matter.
-    on : str
-        The column of keys, of which the lookup has each once.
+    on : str or None
+        The column of keys, of which the lookup has each once; None is the only column that both have.
     how : str
         ``"left"``: every row stays, once.
     empty : DataFrame
@@ -237,9 +243,14 @@ def merge(lookup: Any, on: str, how: str, empty: pd.DataFrame) -> tuple[Step, ..
     empty = _without_rows("merge", empty)
     if not isinstance(how, str) or how != "left":
         raise ArgumentValueError(
-            f"merge: every row stays, as with how='left': write .merge(lookup, on={on!r}) and, to keep only the rows that "
+            f"merge: every row stays, as with how='left': write .merge(lookup{'' if on is None else f', on={on!r}'}) and, to keep only the rows that "
             "match, .dropna('column of the lookup') after it"
         )
+    if on is None:
+        both = [name for name in lookup if name in empty.columns] if isinstance(lookup, pd.DataFrame | Mapping) else []
+        on = both[0] if len(both) == 1 else None
+    if on is None:
+        raise ArgumentTypeError("merge: name the column of keys that both have: .merge(lookup, on='code')")
     (name,) = _columns("merge", [on], empty)
     steps: list[Step] = []
     for column, mapped in lookup_maps(lookup, name).items():
@@ -310,6 +321,19 @@ def _dry_run(argument: str, step: Step, empty: pd.DataFrame) -> pd.DataFrame:
     """Apply a step to the table without rows: what it refuses there it refuses everywhere, and nowhere else."""
     with told(f"{argument}: "):
         return step.apply(empty)
+
+
+def _may_lack(dtype: Any) -> bool:
+    """Whether cells of a dtype may be missing: NumPy's integers and bools never are."""
+    return not (isinstance(dtype, np.dtype) and dtype.kind in "iub")
+
+
+def _fits(step: Step, empty: pd.DataFrame) -> bool:
+    """Whether a step can be applied to the table."""
+    with suppress(PandasDPError):
+        _dry_run("", step, empty)
+        return True
+    return False
 
 
 def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -> tuple[str, ...]:
@@ -578,15 +602,15 @@ class RowSteps(Generic[T]):
         """
         return self._then(dropna(subset, self._empty()))
 
-    def merge(self, lookup: Any, on: str, how: str = "left") -> T:
+    def merge(self, lookup: Any, on: str | None = None, how: str = "left") -> T:
         """Add the columns of a public lookup table, such as the labels of codes.
 
         Parameters
         ----------
         lookup : DataFrame, or dict of lists by column
             From outside the data, each key once. It is copied, and its content is part of the question.
-        on : str
-            The column of keys that both have.
+        on : str, optional
+            The column of keys that both have; where it is left out, the only one.
         how : str
             ``"left"``, the only way: every row stays, with missing values where its key is not listed.
 
