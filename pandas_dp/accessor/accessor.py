@@ -619,8 +619,8 @@ class Accessor(RowSteps[pd.DataFrame]):
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
         told = (
-            "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['age'].mean(bounds=(lower, upper)); "
-            "rows are chosen by df.dp.query('age >= 65')"
+            "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['age'].mean(bounds=(lower, upper))"
+            "; rows are chosen by df.dp.query('age >= 65')"
         )
         if hasattr(self, "session"):
             frame = self(epsilon=0.5)
@@ -637,7 +637,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         told = "<df.dp: not protected; type df.dp.protect(epsilon=3)>" if session is None else repr(session)
         names = self._frame.index.name, self._frame.columns.name
         if session is None and all(isinstance(name, str) for name in names):  # as pd.crosstab makes
-            told = f"<df.dp: a table of answers; ask the protected rows: df.dp(epsilon=0.5).crosstab({names[0]!r}, {names[1]!r})>"
+            rows = f"df.dp(epsilon=0.5).crosstab({names[0]!r}, {names[1]!r})"
+            told = told.replace(")>", f"), or if these are counts ask the rows: {rows}>")
         return told.replace("<pandas_dp session", "<df.dp of session", 1)
 
 

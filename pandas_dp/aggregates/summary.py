@@ -25,7 +25,7 @@ from pandas_dp.aggregates.base import (
     pure_epsilon,
 )
 from pandas_dp.aggregates.count import Count
-from pandas_dp.aggregates.ladder import Rungs, held, rungs_around, told
+from pandas_dp.aggregates.ladder import UNKNOWN, Rungs, held, rungs_around, told
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.quantiles import INSIDE, level_of, recursive_errors
 from pandas_dp.aggregates.several import Cells, Error, noted
@@ -187,6 +187,11 @@ class SummaryWithBars(Summary):
             "max ends at one"
         )
         return ends, f"{SHARED}, two fifths of it their error bars"
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """As without error bars, and where there will be no value."""
+        made = super().expected(terms, rows)
+        return replace(made, notes=(*made.notes, f"quantiles have {UNKNOWN}"))
 
 
 @dataclass(frozen=True)

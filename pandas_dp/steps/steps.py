@@ -242,9 +242,10 @@ def merge(lookup: Any, on: str | None, how: str, empty: pd.DataFrame) -> tuple[S
     """
     empty = _without_rows("merge", empty)
     if not isinstance(how, str) or how != "left":
+        typed = "lookup" if on is None else f"lookup, on={on!r}"
         raise ArgumentValueError(
-            f"merge: every row stays, as with how='left': write .merge(lookup{'' if on is None else f', on={on!r}'}) and, to keep only the rows that "
-            "match, .dropna('column of the lookup') after it"
+            f"merge: every row stays, as with how='left': write .merge({typed}) and, to keep only the rows that match, "
+            ".dropna('column of the lookup') after it"
         )
     if on is None:
         both = [name for name in lookup if name in empty.columns] if isinstance(lookup, pd.DataFrame | Mapping) else []
