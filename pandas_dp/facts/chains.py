@@ -80,7 +80,7 @@ def _looked_up(name: str) -> tuple[Any, dict[Any, Any]]:
     return next((one for one in nodes if (one.end_lineno, one.end_col_offset) == ends), None), above
 
 
-def masked(columns: Iterable[str], lacks: Callable[[str], str], name: str = "") -> str:
+def masked(columns: Iterable[Any], lacks: Callable[[str], str], name: str = "") -> str:
     """The chain that goes on from a mask, with its condition in ``query``; no text if that cannot be read.
 
     The mask stands in brackets, or behind a `name`: ``.loc[mask, column]``, ``.where(mask)``.
@@ -88,14 +88,15 @@ def masked(columns: Iterable[str], lacks: Callable[[str], str], name: str = "") 
     caller = user_frame()
     place, above = (None, {}) if caller is None else nodes_of(caller)
     found = (node for node in above if isinstance(node, ast.Subscript))
+    node: Any
     if name:
         before, above = _looked_up(name)
-        node: Any = above.get(before)
+        node = above.get(before)
     else:
         before = node = next(
             (one for one in found if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
         )
-    mask = node.slice if isinstance(node, ast.Subscript) else next(iter(getattr(node, "args", ())), None)
+    mask: Any = node.slice if isinstance(node, ast.Subscript) else next(iter(getattr(node, "args", ())), None)
     mask, column = mask.elts if isinstance(mask, ast.Tuple) and len(mask.elts) == 2 else (mask, None)
     text = "" if mask is None else _condition(mask, asked_frame(before.value) or "", {*columns})
     if not text:

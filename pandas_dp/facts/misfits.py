@@ -103,7 +103,7 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
         if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
             instead = {"bounds": "(lower, upper)"}
-        plain = not close and not instead and "; it takes " in told
+        bare = not close and not instead and "; it takes " in told
         values = dict(zip(names, args, strict=False)) | {name: value for name, value in given.items() if name in names}
         missing = [one.name for one in known if one.default is one.empty or one.name == "columns"]
         missing = [argument for argument in missing if argument not in values]
@@ -115,7 +115,7 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         written = as_written(name, args, given) if name == "groupby" else None
         typed += chain_behind(written, asked) if written else ""
         typed = "" if example or told.startswith("the new total") or name == "dropna" else typed
-        without = "; without it" if typed and plain else ""
+        without = "; without it" if typed and bare else ""
         return f"{name}() takes {told}{without}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
         pairs = f"{{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
@@ -221,7 +221,9 @@ def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str
     if name == "extend" and closest(unknown, names, 0.7) != "reason":
         term = "delta" if right.startswith("delta") else "epsilon"
         line, total = asked._raised(term), given[unknown]
-        line = re.sub("=[^,]+", f"={total}", line, count=1) if type(total) in (int, float) else line
+        known = unknown.removeprefix("to_") == term and type(total) in (int, float)
+        if known and getattr(asked.budget, term) < total < (1 if term == "delta" else 10**6):
+            line = re.sub("=[^,]+", f"={total}", line, count=1)
         line = line.replace("'...'", safe(given["reason"])) if type(given.get("reason")) is str else line
         return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {line}"
     if unknown in ("fresh", "max_groups"):

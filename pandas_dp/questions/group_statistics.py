@@ -133,7 +133,7 @@ class GroupStatistics:
             if name.startswith("_"):
                 raise AttributeError(name)
             if self._column is None and name in self._frame._empty():
-                line = completed_line(self._frame, name, of=type(self)) or f".{self._groups}[{name!r}]"
+                line = completed_line(self._frame, name, of=type(self)) or f".groupby({self._by}, keys=[...])[{name!r}]"
                 raise AttributeError(f"{name!r} is a column; select it: {line}")
             column = "'column'" if self._column is None else repr(self._column)
             mine = () if self._column is None else (self._column,)

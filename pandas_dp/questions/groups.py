@@ -501,8 +501,8 @@ class GroupQuestions(PreparedFrame):
         """
         columns = by if isinstance(by, list) else [by]
         if isinstance(by, pd.Grouper):
-            months = checks.months(self._facts(by.key)) if by.key in self._empty() else PERIODS
-            needs = (("by", repr(by.key)), ("bins", months)) if isinstance(by.key, str) else ()
+            key: Any = by.key if isinstance(by.key, str) and by.key in self._empty() else None
+            needs = () if key is None else (("by", repr(key)), ("bins", checks.months(self._facts(key))))
             line = Line(f"groupby('visit', bins={PERIODS})", needs)
             raise line.refuse("a Grouper looks at the dates; months are bins")
         if not columns or not all(isinstance(column, str) for column in columns):

@@ -248,7 +248,8 @@ def merge(lookup: Any, on: str | None, how: str, empty: pd.DataFrame) -> tuple[S
             ".dropna('column of the lookup') after it"
         )
     if on is None:
-        both = [name for name in lookup if name in empty.columns] if isinstance(lookup, pd.DataFrame | Mapping) else []
+        names = [*lookup] if isinstance(lookup, pd.DataFrame | Mapping) else []
+        both = [name for name in names if isinstance(name, str) and name in empty.columns]
         on = both[0] if len(both) == 1 else None
     if on is None:
         raise ArgumentTypeError("merge: name the column of keys that both have: .merge(lookup, on='code')")
