@@ -223,7 +223,7 @@ def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str
         line, total = asked._raised(term), given[unknown]
         known = unknown.removeprefix("to_") == term and type(total) in (int, float)
         if known and getattr(asked.budget, term) < total < (1 if term == "delta" else 10**6):
-            line = re.sub("=[^,]+", f"={total}", line, count=1)
+            line = re.sub("=[^,]+", f"={total}".replace("e-0", "e-"), line, count=1)
         line = line.replace("'...'", safe(given["reason"])) if type(given.get("reason")) is str else line
         return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {line}"
     if unknown in ("fresh", "max_groups"):

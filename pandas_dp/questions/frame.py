@@ -83,7 +83,7 @@ class PricedColumn(ColumnForms):
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            hint = missing_question(type(self), name, "", selected=self._column)
+            hint = missing_question(type(self), name, "")
             raise AttributeError(chosen(self._frame, name) or in_own_columns(self._frame, hint, self._column))
 
     def __getitem__(self, rows: Any) -> NoReturn:

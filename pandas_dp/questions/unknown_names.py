@@ -62,7 +62,7 @@ _HINTS = {
         "such as `.size()`, or of a column ['cost'].sum(bounds=(lower, upper))"
     ),
     "isna isnull notna notnull": (
-        "`.query('{selected}.isna()').count()` counts the rows without a value, `.count('{selected}')` those that have one"
+        "`.query('age.isna()').count()` counts the rows without a value, `.count('age')` those that have one"
     ),
     "rank shift diff cumsum rolling ffill bfill interpolate pct_change cumprod cummax "
     "cummin expanding ewm asof": _BEFORE,
@@ -170,7 +170,6 @@ def missing_question(
     one: str = "",
     pair: tuple[str, ...] = (),
     own: Iterable[str] = (),
-    selected: str = "age",
 ) -> str:
     """Say what can be asked instead of something that cannot.
 
@@ -189,8 +188,6 @@ def missing_question(
         Columns of numbers: those that are meant, or two of them.
     own : iterable of str
         What else there is, where no price was named yet.
-    selected : str
-        The column that is selected.
     """
     if by is not None and name in GROUP_HINTS:
         bounds = f"{{{', '.join(f'{each!r}: (lower, upper)' for each in pair)}}}"
@@ -212,8 +209,7 @@ def missing_question(
     questions = [known for known in dir(asked) if not known.startswith("_")]
     hints = HINTS | OTHERS
     if (by is None or name == "explode") and name in hints:  # of groups, too, a step comes first
-        hint = hints[name].replace("{column}", column).replace("`", "").replace("{selected}", selected)
-        return f".dp has no {name!r}: {hint}"
+        return f".dp has no {name!r}: {hints[name].replace('{column}', column).replace('`', '')}"
     if name in BEFORE:
         return f".dp(...) has no {name!r}, which comes before the price: df.dp.{name}{BEFORE[name]}"
     close = did_you_mean(name, [*questions, *own]) or "."
@@ -225,10 +221,12 @@ def in_own_columns(frame: PreparedFrame, hint: str, selected: str = "") -> str:
     kinds = {of: kind_or_none(dtype) for of, dtype in frame._empty().dtypes.items() if isinstance(of, str)}
     keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
     numbers = frame._examples()[0]
+    if selected and "isna" in hint:  # which is asked of any column
+        hint = re.sub(r"\bage\b", selected, hint)
     for examples, found in ((("age", "cost"), numbers), (("ward", "sex"), keys), (("visit",), dates)):
         own = [name for name in found if name.isidentifier() and not iskeyword(name)]
         free = iter([name for name in own if name not in (*examples, selected)])
-        first = selected if selected in own and not re.search(rf"\b{selected}\b", hint) else None
+        first = selected if selected in own and not re.search(rf"\bage\b", hint) else None
         for example in examples:
             missing = first or (next(free, None) if example not in own else None)
             hint, first = re.sub(rf"\b{example}\b", missing or example, hint), None

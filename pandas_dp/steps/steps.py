@@ -326,8 +326,8 @@ def _dry_run(argument: str, step: Step, empty: pd.DataFrame) -> pd.DataFrame:
 
 
 def _may_lack(dtype: Any) -> bool:
-    """Whether cells of a dtype may be missing: NumPy's integers and bools never are."""
-    return not (isinstance(dtype, np.dtype) and dtype.kind in "iub")
+    """Whether a dtype has missing cells, as NumPy's integers and bools have not, and cells of one kind."""
+    return not (isinstance(dtype, pd.CategoricalDtype) or (isinstance(dtype, np.dtype) and dtype.kind in "iubO"))
 
 
 def _fits(step: Step, empty: pd.DataFrame) -> bool:
