@@ -16,6 +16,7 @@ from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Guide, Line, explain, explained, uncopied
+from pandas_dp.facts.chains import priced
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.lacking import chosen, completed_line
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
@@ -33,6 +34,20 @@ if TYPE_CHECKING:
     PreviewFrame = Any  # its questions are those of PricedFrame, but each returns a Preview
 
 T = TypeVar("T")
+# common questions, which are typed behind a preview without its price
+UNPRICED = (
+    "count",
+    "size",
+    "sum",
+    "mean",
+    "median",
+    "value_counts",
+    "histogram",
+    "groupby",
+    "agg",
+    "describe",
+    "crosstab",
+)
 
 
 @cache
@@ -643,6 +658,7 @@ class Accessor(RowSteps[pd.DataFrame]):
 
 
 take_steps(Accessor, pd.DataFrame)
+vars(Accessor.preview).update({name: priced(name) for name in UNPRICED})
 Accessor.__doc__ = Guide(Accessor.__doc__, __package__)  # type: ignore[assignment]
 
 

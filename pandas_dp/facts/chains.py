@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
-from pandas_dp.facts.written import LONGEST_LINE, asked_frame, nodes_of, parsed_at, typed_text, user_frame, whole_chain
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts.written import (
+    LONGEST_LINE,
+    as_written,
+    asked_frame,
+    nodes_of,
+    parsed_at,
+    typed_text,
+    user_frame,
+    whole_chain,
+)
 
 PARTS = {  # of dates, and all that they can be
     "month": "range(1, 13)",
@@ -63,6 +73,19 @@ def completed(
     return line if len(line) <= LONGEST_LINE else ""
 
 
+def priced(name: str) -> Callable[..., NoReturn]:
+    """A question that stands behind ``preview`` without its price, where it says how it is typed."""
+
+    def refused(*args: Any, **options: Any) -> NoReturn:
+        call, line = as_written(name, args, options), f"df.dp.preview(epsilon=0.5).{name}(...)"
+        if call is not None and isinstance(call.func, ast.Attribute):
+            call.func.value = ast.Call(call.func.value, [], [ast.keyword("epsilon", ast.Constant(0.5))])
+            line = typed_text(call)
+        raise ArgumentTypeError(f"a preview needs a price: {line}")
+
+    return refused
+
+
 def first_text(name: str) -> str:
     """The text with which a name that was just looked up is called first; no text if there is none."""
     node, above = _looked_up(name)
@@ -101,7 +124,7 @@ def masked(columns: Iterable[Any], lacks: Callable[[str], str], name: str = "") 
     text = "" if mask is None else _condition(mask, asked_frame(before.value) or "", {*columns})
     if not text:
         return ""
-    frame = before.value
+    frame: Any = before.value
     if column is None and isinstance(frame, ast.Subscript):
         frame, column = frame.value, frame.slice
     if column is not None and getattr(frame, "attr", "") == "dp":  # a question needs a price

@@ -221,12 +221,13 @@ def in_own_columns(frame: PreparedFrame, hint: str, selected: str = "") -> str:
     kinds = {of: kind_or_none(dtype) for of, dtype in frame._empty().dtypes.items() if isinstance(of, str)}
     keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
     numbers = frame._examples()[0]
+    selected = selected if selected.isidentifier() and not iskeyword(selected) else ""
     if selected and "isna" in hint:  # which is asked of any column
         hint = re.sub(r"\bage\b", selected, hint)
     for examples, found in ((("age", "cost"), numbers), (("ward", "sex"), keys), (("visit",), dates)):
         own = [name for name in found if name.isidentifier() and not iskeyword(name)]
         free = iter([name for name in own if name not in (*examples, selected)])
-        first = selected if selected in own and not re.search(rf"\bage\b", hint) else None
+        first = selected if selected in own and not re.search(rf"\b{selected}\b", hint) else None
         for example in examples:
             missing = first or (next(free, None) if example not in own else None)
             hint, first = re.sub(rf"\b{example}\b", missing or example, hint), None

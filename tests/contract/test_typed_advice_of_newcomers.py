@@ -119,6 +119,7 @@ ONE = {  # refusal, and what is typed then
         f"crosstab('day', 'ward', keys={{'ward': ['A']}}, bins={{'day': {MONTHS}}})"
     ),
     f"{PRICE}.groupby(pd.Grouper(key='day', freq='MS')).size()": "groupby('day', bins=pd.period_range(",
+    "df.dp.merge({'ward': ['A', 'B'], 'beds': [3, 4]}, how='left').dp(epsilon=1).sum('beds')": "sum('beds', bounds=(0, 500))",
     # masks
     f"{PRICE}.loc[df['age'] > 65, 'cost'].mean()": ".query('age > 65')['cost'].mean(bounds=(0, 500))",
     f"{PRICE}['cost'].loc[df.age > 65].sum()": ".query('age > 65')['cost'].sum(bounds=(0, 500))",
@@ -145,6 +146,7 @@ ONE = {  # refusal, and what is typed then
     f"{PRICE}['cost'].agg(['mean', 'first'])": "['cost'].agg(['mean'], bounds=(0, 500))",
     f"{PRICE}['cost'].agg('mean')": "['cost'].agg('mean', bounds=(0, 500))",
     f"{PRICE}.agg({{'age': 'mean'}}, bounds={{'cost': (0, 9)}})": "agg({'age': 'mean'}, bounds={'age': (0, 500)})",
+    "df.dp.preview.count()": "df.dp.preview(epsilon=0.5).count()",
     # options of pandas, without which something else is missing
     f"{PRICE}.value_counts('ward', dropna=False)": "value_counts('ward', keys=['A', 'B'])",
     f"{PRICE}['age'].value_counts(bins=5)": "['age'].histogram(bins=5, bounds=(0, 500))",
@@ -456,6 +458,28 @@ HABITS = {  # which have no line to type in the place of all
 @pytest.mark.parametrize("typed", HABITS)
 def test_habits_of_pandas_are_told_what_they_are_here(typed):
     assert re.search(HABITS[typed], Notebook(**UNIT).run(typed))
+
+
+def test_a_new_column_is_asked_about_by_the_line_that_is_told():
+    """The line that makes the session know it, and then the question with what it lacks."""
+    book, wish = Notebook(**UNIT), f"{PRICE}.groupby('month')['cost'].mean()"
+    book.run("df['month'] = df['day'].dt.month")
+    then = f"{PRICE}.groupby('month', keys=[0, 1, 2])['cost'].mean(bounds=(lower, upper))"
+    assert book.run(wish).endswith(f"or type df.dp.protect(session=df.dp.session), and then: {then}")
+    book.run("df.dp.protect(session=df.dp.session)")
+    assert book.run(then.replace("(lower, upper)", "(0, 500)")) is None
+
+
+def test_months_of_the_schema_are_the_example():
+    book = Notebook(**UNIT, schema={"day": {"bounds": ("2024-01-01", "2025-01-01")}})
+    for wish in ("groupby('day').size()", "groupby(pd.Grouper(key='day', freq='MS')).size()"):
+        assert f".groupby('day', bins={MONTHS}).size()" in book.run(f"{PRICE}.{wish}")
+
+
+def test_a_table_that_pandas_counted_is_asked_as_the_question():
+    df = visits()
+    assert "df.dp(epsilon=0.5).crosstab('ward', 'age')>" in repr(pd.crosstab(df.ward, df.age).dp)
+    assert "crosstab" not in repr(df.dp)
 
 
 @pytest.mark.parametrize(("end", "right"), [("csv", "parquet"), ("parquet", "csv"), ("feather", "parquet")])
