@@ -16,10 +16,10 @@ from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Guide, Line, explain, explained, uncopied
-from pandas_dp.facts.chains import priced
+from pandas_dp.facts.chains import UNPRICED
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.lacking import chosen, completed_line
-from pandas_dp.questions.unknown_names import in_own_columns, missing_question
+from pandas_dp.questions.unknown_names import NO_COLUMN, in_own_columns, missing_question, of_counts
 from pandas_dp.session import alone, opening, periods, portions, registry
 from pandas_dp.session.advice import with_total
 from pandas_dp.session.ledger_files import Witness
@@ -34,20 +34,6 @@ if TYPE_CHECKING:
     PreviewFrame = Any  # its questions are those of PricedFrame, but each returns a Preview
 
 T = TypeVar("T")
-# common questions, which are typed behind a preview without its price
-UNPRICED = (
-    "count",
-    "size",
-    "sum",
-    "mean",
-    "median",
-    "value_counts",
-    "histogram",
-    "groupby",
-    "agg",
-    "describe",
-    "crosstab",
-)
 
 
 @cache
@@ -633,12 +619,8 @@ class Accessor(RowSteps[pd.DataFrame]):
 
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
-        told = (
-            "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['age'].mean(bounds=(lower, upper))"
-            "; rows are chosen by df.dp.query('age >= 65')"
-        )
+        told, frame = NO_COLUMN, self(epsilon=0.5)
         if hasattr(self, "session"):
-            frame = self(epsilon=0.5)
             told = chosen(frame) or in_own_columns(frame, told, key if isinstance(key, str) else "")
         raise ArgumentTypeError(told)
 
@@ -649,16 +631,13 @@ class Accessor(RowSteps[pd.DataFrame]):
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""
         session = registry.session_of(self._frame)
-        told = "<df.dp: not protected; type df.dp.protect(epsilon=3)>" if session is None else repr(session)
-        names = self._frame.index.name, self._frame.columns.name
-        if session is None and all(isinstance(name, str) for name in names):  # as pd.crosstab makes
-            rows = f"df.dp(epsilon=0.5).crosstab({names[0]!r}, {names[1]!r})"
-            told = told.replace(")>", f"), or if these are counts ask the rows: {rows}>")
+        unprotected = f"<df.dp: not protected; type df.dp.protect(epsilon=3){of_counts(self._frame)}>"
+        told = unprotected if session is None else repr(session)
         return told.replace("<pandas_dp session", "<df.dp of session", 1)
 
 
 take_steps(Accessor, pd.DataFrame)
-vars(Accessor.preview).update({name: priced(name) for name in UNPRICED})
+vars(Accessor.preview).update(UNPRICED)
 Accessor.__doc__ = Guide(Accessor.__doc__, __package__)  # type: ignore[assignment]
 
 

@@ -73,7 +73,7 @@ def completed(
     return line if len(line) <= LONGEST_LINE else ""
 
 
-def priced(name: str) -> Callable[..., NoReturn]:
+def _unpriced(name: str) -> Callable[..., NoReturn]:
     """A question that stands behind ``preview`` without its price, where it says how it is typed."""
 
     def refused(*args: Any, **options: Any) -> NoReturn:
@@ -84,6 +84,22 @@ def priced(name: str) -> Callable[..., NoReturn]:
         raise ArgumentTypeError(f"a preview needs a price: {line}")
 
     return refused
+
+
+COMMON = (
+    "count",
+    "size",
+    "sum",
+    "mean",
+    "median",
+    "value_counts",
+    "histogram",
+    "groupby",
+    "agg",
+    "describe",
+    "crosstab",
+)
+UNPRICED = {name: _unpriced(name) for name in COMMON}
 
 
 def first_text(name: str) -> str:

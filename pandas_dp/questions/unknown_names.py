@@ -14,6 +14,8 @@ from pandas_dp.facts.kinds import Kind, kind_or_none
 from pandas_dp.facts.numbers import Accuracy
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pandas_dp.questions.rows import PreparedFrame
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
@@ -214,6 +216,20 @@ def missing_question(
         return f".dp(...) has no {name!r}, which comes before the price: df.dp.{name}{BEFORE[name]}"
     close = did_you_mean(name, [*questions, *own]) or "."
     return f".dp has no {name!r}{close} There are: {', '.join(questions)}"
+
+
+NO_COLUMN = (
+    "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['age'].mean(bounds=(lower, upper)); "
+    "rows are chosen by df.dp.query('age >= 65')"
+)
+
+
+def of_counts(frame: pd.DataFrame) -> str:
+    """What is said of a table as ``pd.crosstab`` makes one, whose rows and columns have names; nothing of others."""
+    names = frame.index.name, frame.columns.name
+    if not all(isinstance(name, str) for name in names):
+        return ""
+    return f", or if these are counts ask the rows: df.dp(epsilon=0.5).crosstab({names[0]!r}, {names[1]!r})"
 
 
 def in_own_columns(frame: PreparedFrame, hint: str, selected: str = "") -> str:
