@@ -94,6 +94,13 @@ class PricedColumn(ColumnForms):
     def agg(self, func: Any, *, bounds: Any = None, **options: Any) -> Any:
         """Ask several functions of the column for one price; see `PricedFrame.agg`.
 
+        Parameters
+        ----------
+        func : str or list of str
+        bounds : (lower, upper), optional
+        **options
+            ``weights``, ``within`` and ``error_bar``, as there.
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp
