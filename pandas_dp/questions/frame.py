@@ -101,6 +101,15 @@ class PricedColumn(ColumnForms):
         **options
             ``weights``, ``within`` and ``error_bar``, as there.
 
+        Returns
+        -------
+        Release
+            As there, of one column.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp
