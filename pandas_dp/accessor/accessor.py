@@ -16,7 +16,10 @@ from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StepFailedError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Guide, Line, explain, explained, letting_go, uncopied
+from pandas_dp.facts.chains import UNPRICED
 from pandas_dp.facts.schema import Schema
+from pandas_dp.questions.lacking import chosen, completed_line
+from pandas_dp.questions.unknown_names import NO_COLUMN, in_own_columns, missing_question, of_counts
 from pandas_dp.session import alone, opening, periods, registry
 from pandas_dp.session.advice import with_total
 from pandas_dp.session.ledger_files import Witness
@@ -598,8 +601,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             raise AttributeError(name)
         if name == "session":
             raise AttributeError(str(registry.unprotected(self._frame)))
-        from pandas_dp.questions.lacking import completed_line  # here, so that importing the package costs little
-        from pandas_dp.questions.unknown_names import in_own_columns, missing_question
+        from pandas_dp.questions.unknown_names import in_own_columns
 
         if name in self._frame.columns and not hasattr(_questions(), name):
             line = completed_line(self(epsilon=0.5), name, "0.5") or f"df.dp(epsilon=0.5)[{name!r}].mean(...)"
@@ -611,7 +613,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         if not hasattr(_questions(), name):
             own = [known for known in dir(type(self)) if not known.startswith("_")]
             hint = missing_question(_questions(), name, "'column', ", own=own)
-            raise AttributeError(in_own_columns(self(epsilon=0.5), hint))
+            raise AttributeError(chosen(self(epsilon=0.5), name) or in_own_columns(self(epsilon=0.5), hint))
         line = completed_line(self(epsilon=0.5), name, "0.5") or f"df.dp(epsilon=0.5).{name}(...)"
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: {line}")
 
@@ -624,10 +626,10 @@ class Accessor(RowSteps[pd.DataFrame]):
     @letting_go
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
-        raise ArgumentTypeError(
-            "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
-            "rows are chosen by df.dp.query('age >= 65')"
-        )
+        told, frame = NO_COLUMN, self(epsilon=0.5)
+        if hasattr(self, "session"):
+            told = chosen(frame) or in_own_columns(frame, told, key if isinstance(key, str) else "")
+        raise ArgumentTypeError(told)
 
     @letting_go
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -637,11 +639,13 @@ class Accessor(RowSteps[pd.DataFrame]):
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""
         session = registry.session_of(self._frame)
-        told = "<df.dp: not protected; type df.dp.protect(epsilon=3)>" if session is None else repr(session)
+        unprotected = f"<df.dp: not protected; type df.dp.protect(epsilon=3){of_counts(self._frame)}>"
+        told = unprotected if session is None else repr(session)
         return told.replace("<pandas_dp session", "<df.dp of session", 1)
 
 
 take_steps(Accessor, pd.DataFrame)
+vars(Accessor.preview).update(UNPRICED)
 Accessor.__doc__ = Guide(Accessor.__doc__, __package__)  # type: ignore[assignment]
 
 
@@ -681,6 +685,7 @@ class SeriesAccessor:
     """Says where the questions of a column are: a Series is an object of its own, and nobody knows of what rows it was made."""
 
     def __init__(self, column: pd.Series[Any]) -> None:
+        name = column.name if isinstance(column.name, str) else "age"
         raise AttributeError(
-            "ask the protected frame, which knows its rows: df.dp(epsilon=0.5)['age'].mean(bounds=(0, 100))"
+            f"ask the protected frame, which knows its rows: df.dp(epsilon=0.5)[{name!r}].mean(bounds=(lower, upper))"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import AT, BAR_SHARE, Aggregate, Answer, Caution, ExpectedError, Steps, Terms, noise_of
 from pandas_dp.aggregates.count import Count
-from pandas_dp.aggregates.ladder import Rungs, held, rungs_around, told
+from pandas_dp.aggregates.ladder import UNKNOWN, Rungs, held, rungs_around, told
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.quantiles import INSIDE, level_of, recursive_errors
 from pandas_dp.aggregates.several import Cells, Error, noted
@@ -175,3 +175,8 @@ class SummaryWithBars(Summary):
             "max ends at one"
         )
         return ends, f"{SHARED}, two fifths of it their error bars"
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """As without error bars, and where there will be no value."""
+        made = super().expected(terms, rows)
+        return replace(made, notes=(*made.notes, f"quantiles have {UNKNOWN}"))

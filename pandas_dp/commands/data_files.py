@@ -27,7 +27,7 @@ import pyarrow as pa
 from pandas_dp.accessor.scan import LINE, files_of, scan_parquet
 from pandas_dp.commands.words import add_options
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError, meant_file
-from pandas_dp.facts.as_text import LATER, letter_by_letter
+from pandas_dp.facts.as_text import LATER, OTHER, letter_by_letter
 from pandas_dp.facts.kinds import kind_of, kind_or_none
 from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.tables.arrow_frames import as_declared, feather_table, taken
@@ -107,7 +107,10 @@ LINES = 1 << 16  # of a CSV file that are read together
 CSV_DTYPES = "'float64', 'Int64', 'boolean', 'datetime64[us]' or 'str'"
 # steps that end a refusal of text, of which a command takes none
 STEPS = re.compile(
-    r"; if (the text|it) holds (numbers|dates)(, convert it first)?: df = .*?\)(?=;|$)|" + re.escape(LATER)
+    r"; if (the text|it) holds (numbers|dates)(, convert it first)?: df = .*?\)(?=;|$)|("
+    + re.escape(OTHER)
+    + ")?"
+    + re.escape(LATER)
 )
 BOUNDED, OPERATION = "() needs a column of numbers or dates", "does not work on text"  # as refusals say
 UNREADABLE = "the data file cannot be read as {format}; nothing was charged"

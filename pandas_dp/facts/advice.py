@@ -52,11 +52,9 @@ def show_line(
     values = dict(zip(placed, args, strict=False)) | given
     tail = ""
     if written and name == "groupby":  # which is no question yet
-        tail = behind(
-            written, asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", "")
-        )
+        tail = chain_behind(written, asked)
         if own_groups := grouped(written, asked._empty()):
-            closed = "; a bin holds its lower edge" * ("bins=[" in own_groups)
+            closed = "; a bin holds its lower edge" * ("bins=" in own_groups)
             error.args = (f"groups need the name of a column: {own_groups}{tail}{closed}",)
             return
     if error._priced is not None:
@@ -111,6 +109,13 @@ def show_line(
     left = tuple(value for at, value in enumerate(args) if at not in renamed)
     line = line or asked._before + Call(name, left, options).needing(placed, more)
     error.args = (f"{own(why)}: {line}{tail}{own(otherwise)}",)
+
+
+def chain_behind(written: ast.Call, asked: Any) -> str:
+    """What stands behind the call of groups, with the bounds that it lacks; see `behind`."""
+    return behind(
+        written, asked._empty(), lambda column: asked._lacks(("bounds",), {"column": column}).get("bounds", "")
+    )
 
 
 def _replace(error: PandasDPError, text: str, line: str) -> None:
@@ -200,10 +205,23 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
         )
     if argument == "func" and numbers:
         more = {"weights": ""} if values.get("weights") is not None else {}
-        asks = ", ".join(
-            f"{name!r}: {['mean', 'std'] if name in numbers else 'mean'!r}" for name in typed or numbers[:1]
-        )
-        return more | {"func": f"{{{asks}}}"} | _pairs(typed or numbers[:1], typed)
+        selected = getattr(asked, "_column", None)
+        kept = _kept(asked, values.get("func"), [selected] if selected else typed or numbers[:1])
+        if selected:
+            of = kept.get(selected, ["mean", "std"])
+            return (
+                more | {"func": repr(of)} | ({} if values.get("bounds") is not None else {"bounds": "(lower, upper)"})
+            )
+        if not kept:
+            kept = {name: ["mean", "std"] if name in numbers else "mean" for name in typed or numbers[:1]}
+        func = values.get("func")
+        lost = [name for name in func if name not in kept] if isinstance(func, Mapping) else []
+        asks = {name: repr(of) for name, of in kept.items()} | dict.fromkeys(lost, "None")
+        asked_of = {name: {of} if isinstance(of, str) else {*of} for name, of in kept.items()}
+        bounded = [name for name, of in asked_of.items() if name in numbers and of - {"count", "nunique"}]
+        pairs = {name: "(lower, upper)" for name in bounded if name not in typed}
+        pairs |= {name: "None" for name in typed if name not in bounded}  # which goes
+        return more | {"func": as_dict(asks)} | ({"bounds": as_dict(pairs)} if pairs else {})
     if argument == "candidates" and "domain" in parameters:
         return {argument: "[last_year, other_town]"}
     two = {name for of in ("values", "index") if isinstance(name := values.get(of), str)}
@@ -231,7 +249,19 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
     return {argument: "..." if known.default is known.empty else "" if known.default is None else repr(known.default)}
 
 
+def _kept(asked: Any, func: Any, columns: list[str]) -> dict[str, Any]:
+    """What was asked of columns, or of these, without the functions that there are not."""
+    given, known = func if isinstance(func, Mapping) else dict.fromkeys(columns, func), getattr(asked, "_functions", ())
+    lists = {name: [one for one in of if one in known] for name, of in given.items() if isinstance(of, list)}
+    return {name: lists.get(name, of) for name, of in given.items() if lists.get(name) or of in [*known]}
+
+
 def _pairs(columns: list[str], typed: list[str]) -> dict[str, str]:
     """Bounds of columns that have none yet."""
-    pairs = ", ".join(f"{name!r}: (lower, upper)" for name in columns if name not in typed)
-    return {"bounds": f"{{{pairs}}}"} if pairs else {}
+    pairs = {name: "(lower, upper)" for name in columns if name not in typed}
+    return {"bounds": as_dict(pairs)} if pairs else {}
+
+
+def as_dict(typed: Mapping[str, str]) -> str:
+    """What is typed of each column, as a dict."""
+    return f"{{{', '.join(f'{name!r}: {text}' for name, text in typed.items())}}}"

@@ -17,6 +17,7 @@ ENCODINGS = re.compile(r"utf-8(-sig)?|iso8859-\d+|cp125\d|cp437|cp85\d|cp86\d|ko
 
 TYPED = "df = df.dp"  # a step makes a frame that is asked as the one it is made of
 LATER = "; what is written into df after protect is not seen"
+OTHER = "; other text becomes missing"
 DATE = re.compile(r"\d{4}-\d\d")
 
 
@@ -32,7 +33,7 @@ def of_text(kind: Kind, column: str, like: Any = None, either: bool = False) -> 
         return f"; if the text holds dates, convert it first: {dates}{LATER}"
     numbers = TYPED + step_that_makes(column, '.astype("float64")')
     more = f"; if it holds dates: {dates}" * (either and like is None)
-    return f"; if the text holds numbers, convert it first: {numbers}{more}{LATER}"
+    return f"; if the text holds numbers, convert it first: {numbers}{more}{OTHER}{LATER}"
 
 
 def in_numbers(kind: Kind, column: str) -> str:

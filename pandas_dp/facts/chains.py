@@ -5,9 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from keyword import iskeyword
-from typing import Any
+from typing import Any, NoReturn
 
-from pandas_dp.facts.written import LONGEST_LINE, asked_frame, nodes_of, parsed_at, typed_text, user_frame, whole_chain
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts.written import (
+    LONGEST_LINE,
+    as_written,
+    asked_frame,
+    nodes_of,
+    parsed_at,
+    typed_text,
+    user_frame,
+    whole_chain,
+)
 
 PARTS = {  # of dates, and all that they can be
     "month": "range(1, 13)",
@@ -64,6 +74,35 @@ def completed(
     return line if len(line) <= LONGEST_LINE else ""
 
 
+def _unpriced(name: str) -> Callable[..., NoReturn]:
+    """A question that stands behind ``preview`` without its price, where it says how it is typed."""
+
+    def refused(*args: Any, **options: Any) -> NoReturn:
+        call, line = as_written(name, args, options), f"df.dp.preview(epsilon=0.5).{name}(...)"
+        if call is not None and isinstance(call.func, ast.Attribute):
+            call.func.value = ast.Call(call.func.value, [], [ast.keyword("epsilon", ast.Constant(0.5))])
+            line = typed_text(call)
+        raise ArgumentTypeError(f"a preview needs a price: {line}")
+
+    return refused
+
+
+COMMON = (
+    "count",
+    "size",
+    "sum",
+    "mean",
+    "median",
+    "value_counts",
+    "histogram",
+    "groupby",
+    "agg",
+    "describe",
+    "crosstab",
+)
+UNPRICED = {name: _unpriced(name) for name in COMMON}
+
+
 def first_text(name: str) -> str:
     """The text with which a name that was just looked up is called first; no text if there is none."""
     node, above = _looked_up(name)
@@ -81,18 +120,34 @@ def _looked_up(name: str) -> tuple[Any, dict[Any, Any]]:
     return next((one for one in nodes if (one.end_lineno, one.end_col_offset) == ends), None), above
 
 
-def masked(columns: Iterable[str], lacks: Callable[[str], str]) -> str:
-    """The chain that goes on from a mask in brackets, with its condition in ``query``; no text if that cannot be read."""
+def masked(columns: Iterable[Any], lacks: Callable[[str], str], name: str = "") -> str:
+    """The chain that goes on from a mask, with its condition in ``query``; no text if that cannot be read.
+
+    The mask stands in brackets, or behind a `name`: ``.loc[mask, column]``, ``.where(mask)``.
+    """
     caller = user_frame()
     place, above = (None, {}) if caller is None else nodes_of(caller)
     found = (node for node in above if isinstance(node, ast.Subscript))
-    node = next(
-        (one for one in found if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
-    )
-    text = "" if node is None else _condition(node.slice, asked_frame(node.value) or "", {*columns})
-    if node is None or not text:
+    node: Any
+    if name:
+        before, above = _looked_up(name)
+        node = above.get(before)
+    else:
+        before = node = next(
+            (one for one in found if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
+        )
+    mask: Any = node.slice if isinstance(node, ast.Subscript) else next(iter(getattr(node, "args", ())), None)
+    mask, column = mask.elts if isinstance(mask, ast.Tuple) and len(mask.elts) == 2 else (mask, None)
+    text = "" if mask is None else _condition(mask, asked_frame(before.value) or "", {*columns})
+    if not text:
         return ""
-    made = ast.Call(ast.Attribute(node.value, "query"), [ast.Constant(text)], [])
+    frame: Any = before.value
+    if column is None and isinstance(frame, ast.Subscript):
+        frame, column = frame.value, frame.slice
+    if column is not None and getattr(frame, "attr", "") == "dp":  # a question needs a price
+        frame = ast.Call(frame, [], [ast.keyword("epsilon", ast.Constant(0.5))])
+    made: Any = ast.Call(ast.Attribute(frame, "query"), [ast.Constant(text)], [])
+    made = made if column is None else ast.Subscript(made, column)
     above[made] = above[node]
     for field, value in ast.iter_fields(above[node]):
         if value is node:
@@ -114,14 +169,15 @@ def grouped(call: ast.Call, columns: Iterable[str]) -> str:
     frame, by = asked_frame(call) or "", call.args[0] if call.args else None
     if not isinstance(call.func, ast.Attribute):
         return ""
-    if isinstance(by, ast.Call) and len(by.args) == 2 and ast.unparse(by.func) == "pd.cut":
-        column, edges = _column(by.args[0], frame, {*columns}), by.args[1]
-        bins = [ast.keyword("bins", edges), *call.keywords]
-        return (
-            typed_text(ast.Call(call.func, [ast.Constant(column)], bins))
-            if column and isinstance(edges, ast.List)
-            else ""
-        )
+    if isinstance(by, ast.Call) and by.args and ast.unparse(by.func) == "pd.cut":
+        column, more = _column(by.args[0], frame, {*columns}), {word.arg: word.value for word in by.keywords}
+        edges = by.args[1] if len(by.args) == 2 else more.pop("bins", None)
+        if not column or edges is None or isinstance(edges, ast.Constant):
+            return ""
+        if more:  # labels, and which edge an interval holds
+            cut = ast.unparse(ast.Call(ast.Name("cut"), [edges], [ast.keyword(*word) for word in more.items()]))
+            return _of_made(call, "band", f"d[{column!r}].{cut}", call.keywords)
+        return typed_text(ast.Call(call.func, [ast.Constant(column)], [ast.keyword("bins", edges), *call.keywords]))
     day = by.value.value if isinstance(by, ast.Attribute) and isinstance(by.value, ast.Attribute) else None
     part = by.attr if isinstance(by, ast.Attribute) and ast.unparse(by.value).endswith(".dt") else ""
     if day is not None and part in PARTS and (column := _column(day, frame, {*columns})):
@@ -138,7 +194,13 @@ def grouped(call: ast.Call, columns: Iterable[str]) -> str:
     else:
         return ""
     words = call.keywords if any(word.arg == "keys" for word in call.keywords) else [*keys, *call.keywords]
-    frame = f"{ast.unparse(call.func.value)}.assign({name}=lambda d: {made})"
+    return _of_made(call, name, made, words)
+
+
+def _of_made(call: ast.Call, name: str, made: str, words: list[ast.keyword]) -> str:
+    """Groups by a column that a step makes."""
+    func: Any = call.func
+    frame = f"{ast.unparse(func.value)}.assign({name}=lambda d: {made})"
     return typed_text(ast.Call(ast.Name(f"{frame}.groupby"), [ast.Constant(name)], words))
 
 

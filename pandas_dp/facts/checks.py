@@ -27,10 +27,10 @@ MOST_PARTS = 10_000_000
 GROUPS = (QUESTION, "groupby.size"), ("normalize", ""), ("sort", ""), ("workload", "")
 REVERSED = "bounds must have the lower end first and below the upper"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
-KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
+KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2026-01-31']"}
 BINS = {
     "number": "range(0, 101, 10)",
-    "datetime": "pd.date_range('2013-01-01', '2014-01-01', freq='MS')",
+    "datetime": "pd.date_range('2026-01-01', '2027-01-01', freq='MS')",
     "timedelta": "pd.timedelta_range('0h', '24h', freq='1h')",
 }
 MOST_WHOLE = 1 << 20  # whole numbers between bounds that are all candidates of a quantile
@@ -239,6 +239,14 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
         if not kind.numeric:
             raise ArgumentTypeError("nulls must be 'drop': missing keys are counted with null=True")
         kind.number(facts.nulls, "nulls")
+
+
+def months(facts: ColumnFacts) -> str:
+    """Months as bins, as they are typed: those within the bounds of the schema, or those of some year."""
+    if facts.bounds is None or None in facts.bounds:
+        return PERIODS
+    first, last = pd.Timestamp(facts.bounds[0]), pd.Timestamp(facts.bounds[1]) - pd.Timedelta(1, "ns")
+    return f"pd.period_range('{first:%Y-%m}', '{last:%Y-%m}', freq='M')"
 
 
 def follow(periods: pd.PeriodIndex) -> bool:

@@ -40,10 +40,12 @@ OWN_KEYS: dict[str, set[type]] = {"key": {str, int}, "number": {int}, "bool": {i
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
+# names of columns that say whose row it is, and hold no quantity
+IDENTIFIER = re.compile(r"(.*[_ ]|u|p)?id|(.*[_ ])?(no|nr|number|key)", re.IGNORECASE)
 DATE = re.compile(  # 03/04/2013 is in March or in April
     r"\d{4}([-/]\d{1,2}([-/]\d{1,2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?)?)?", re.ASCII
 )
-DATES = {"bounds": "bounds=('2013-01-01', '2014-01-01')", "one": "'2013-01-31' or pd.Timestamp('2013-01-31 12:30')"}
+DATES = {"bounds": "bounds=('2026-01-01', '2027-01-01')", "one": "'2026-01-31' or pd.Timestamp('2026-01-31 12:30')"}
 DURATION = 'pd.Timedelta("90 min")'
 DURATIONS = {"bounds": 'bounds=(pd.Timedelta("0h"), pd.Timedelta("5h"))'}
 REFUSED = "columns of dtype {dtype} cannot be asked about{hint}"
@@ -128,7 +130,7 @@ class Kind:
     def _timestamp(self, value: Any, argument: str, far: bool = False) -> pd.Timestamp:
         if isinstance(value, pd.Period):
             raise ArgumentTypeError(
-                f"{argument} must be single dates; periods are bins; type bins=pd.period_range('2013-01', '2013-12', freq='M')"
+                f"{argument} must be single dates; periods are bins; type bins=pd.period_range('2026-01', '2026-12', freq='M')"
             )
         line = DATES.get(argument, DATES["one"])
         bare = isinstance(value, numbers.Number | np.bool_) and not is_missing(value)

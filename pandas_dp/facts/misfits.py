@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pandas_dp.errors import closest, did_you_mean
-from pandas_dp.facts.advice import examples
-from pandas_dp.facts.call import Call, meant_for, safe
+from pandas_dp.facts.advice import chain_behind, examples
+from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 from pandas_dp.facts.written import as_written, pivoted, rewritten
 
@@ -42,6 +43,8 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "weights": "each row counts once; for a weighted mean ask two sums: of products, by df.dp.assign(), and of weights",
     "alpha": "an error bar comes with the answer, for free: .interval(0.95)",
     "nonnegative": "a count may come out below 0; of several, pandas_dp.reconcile([...], nonnegative=True) is free",
+    "how thresh": "a row goes that lacks one of the values that are named, as in df.dp.dropna(['age', 'ward'])",
+    "axis": "rows go by their values, and columns by df.dp.drop(columns=[...])",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
@@ -92,6 +95,10 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     unknown = [] if open_ended else [other for other in given if other not in names]
     if name == "crosstab" and "values" in unknown:
         return f"crosstab() counts rows; for means or sums of a column type {_pivot_table(asked, before, args, given)}"
+    if name == "value_counts" and "bins" in unknown:
+        needs = {other: "" for other in given if other != "bins"} | {QUESTION: "histogram"}
+        needs |= {"bounds": "(lower, upper)"} if type(given["bins"]) is int else {}
+        return f"value_counts() counts single values; ranges are {line(needs, {})}"
     if unknown:
         renamed, needs = _meant(given, unknown, names)
         if renamed or needs:
@@ -105,17 +112,24 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             typed = (written and rewritten(written, tuple(names), given, needs, renamed)) or line(needs, renamed)
             return f"{name}() takes {right}=, not {wrong}={of_alpha}: {typed}"
         free_names = [other for other in names if other not in given]
-        told, close = _instead(asked, name, unknown[0], names, example), closest(unknown[0], free_names)
+        told, close = _instead(asked, name, unknown[0], names, example, given), closest(unknown[0], free_names)
         instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
         if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
             instead = {"bounds": "(lower, upper)"}
+        bare = not close and not instead and "; it takes " in told
+        values = dict(zip(names, args, strict=False)) | {name: value for name, value in given.items() if name in names}
+        missing = [one.name for one in known if one.default is one.empty or one.name == "columns"]
+        missing = [argument for argument in missing if argument not in values]
+        for argument in missing if hasattr(asked, "_lacks") else ():
+            instead |= examples(asked, argument, dict(zip(names, known, strict=True)), values | instead)
+        if not close:
+            instead |= {name: text for name, text in lacks(values | instead).items() if name not in instead}
         typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
-        typed = (
-            ""
-            if example or told.startswith("the new total") or told.endswith(OF_PRICES.get(unknown[0], "-"))
-            else typed
-        )
-        without = "; without it" if typed and not close and not instead and "; it takes " in told else ""
+        written = as_written(name, args, given) if name == "groupby" else None
+        typed += chain_behind(written, asked) if written else ""
+        priced = told.endswith(OF_PRICES.get(unknown[0], "-"))
+        typed = "" if example or priced or told.startswith("the new total") or name == "dropna" else typed
+        without = "; without it" if typed and bare else ""
         return f"{name}() takes {told}{without}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
         pairs = f"{{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
@@ -217,14 +231,19 @@ def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str
     return typed or before + Call("pivot_table", (given["values"], *args), rest).needing(names, lacks)
 
 
-def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str) -> str:
+def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str, given: Mapping[str, Any]) -> str:
     """What a call takes instead of an argument that it does not know."""
     right = OTHER_NAMES.get(unknown, unknown)
     if name == "compose" and unknown == "rho":
         return "no rho=, which is Gaussian noise among the losses: compose([pandas_dp.accounting.Gaussian(0.1)], delta=1e-6)"
     if name == "extend" and closest(unknown, names, 0.7) != "reason":
         term = "delta" if right.startswith("delta") else "epsilon"
-        return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {asked._raised(term)}"
+        line, total = asked._raised(term), given[unknown]
+        known = unknown.removeprefix("to_") == term and type(total) in (int, float)
+        if known and getattr(asked.budget, term) < total < (1 if term == "delta" else 10**6):
+            line = re.sub("=[^,]+", f"={total}".replace("e-0", "e-"), line, count=1)
+        line = line.replace("'...'", safe(given["reason"])) if type(given.get("reason")) is str else line
+        return f"the new total as {'to_delta' if term == 'delta' else 'to'}=, not {unknown}=: {line}"
     if unknown in ("fresh", "max_groups"):
         typed = f"{unknown}={True if unknown == 'fresh' else 4}"
         return f"no {unknown}=: it goes beside the price: df.dp(epsilon=1, {typed}).{name}(...)"

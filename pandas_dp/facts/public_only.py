@@ -24,7 +24,7 @@ ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of w
 QUICK = {str, int, float, bool, type(None)}  # types of most arguments and entries, which need no second look
 Array = pd.Series | pd.Index | np.ndarray | ExtensionArray
 Held = pd.DataFrame | Array
-PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
+PERIODS = "pd.period_range('2026-01', '2026-12', freq='M')"
 EXAMPLES = {  # how arguments are typed
     "epsilon": "0.5",
     "protect epsilon": "3",
@@ -152,11 +152,12 @@ def _column_by_name(call: str, name: str, given: Mapping[str, Any]) -> ArgumentV
         for other, value in given.items()
         if other in COLUMNS and isinstance(value, pd.Series) and isinstance(value.name, str)
     }
-    why, first = f"{call}: a column is given by its name", named.get(name, "ward")
-    otherwise = f"; months are bins of a column of dates, groupby({named.get(name, 'visit')!r}, bins={PERIODS})"
-    error = ArgumentValueError(f"{why}, {name}={first!r}{otherwise}")
+    months = call == "groupby" and isinstance(given[name], pd.Series) and isinstance(given[name].dtype, pd.PeriodDtype)
+    why = f"{call}: months are bins of a column of dates" if months else f"{call}: a column is given by its name"
+    error = ArgumentValueError(f"{why}, {name}={named.get(name, 'ward')!r}{f', bins={PERIODS}' if months else ''}")
     if name in named:
-        error._needs = why, tuple((other, repr(column)) for other, column in named.items()), otherwise
+        bins = (("bins", PERIODS),) if months else ()
+        error._needs = why, (*((other, repr(column)) for other, column in named.items()), *bins), ""
     return error
 
 
@@ -188,7 +189,7 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
     scalar = _scalar(value)
     dots = name in IN_WORDS and isinstance(value, str) and value.strip() and not value.strip(DOTS)
     if scalar is ... or dots:
-        line = EXAMPLES.get(f"{where.partition(':')[0]} {name}", EXAMPLES.get(name))
+        line = EXAMPLES.get(f"{where.partition(':')[0]} {name}", _each(EXAMPLES, name, value))
         line = "" if line is None else ": why, in your own words" if name == "reason" else f": {name}={line}"
         raise ArgumentTypeError(
             f"{where}{'...' if scalar is ... else repr(value)} is a placeholder; type the value itself{line}"
@@ -207,11 +208,19 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
     if scalar is not None:
         library, kind = ("np", scalar.dtype.kind) if isinstance(scalar, np.generic) else ("pa", "")
         found = f"{library}.{type(scalar).__name__} is a {'NumPy' if kind else 'pyarrow'} scalar"
-        line = f", {name}={FACTS[name]}" if name in FACTS else ""
+        line = f", {name}={_each(FACTS, name, value)}" if name in FACTS else ""
         raise ArgumentTypeError(
             f"{where}{found}, which may have been computed from the rows; everything you type is published. If it is "
             f"public knowledge, type the value itself{line}"
         )
+
+
+def _each(examples: Mapping[str, str], name: str, value: Any) -> str | None:
+    """How an argument is typed, by column where it was."""
+    example = examples.get(name)
+    if name not in ("keys", "bins", "bounds") or not isinstance(value, Mapping):
+        return example
+    return f"{{{', '.join(f'{column!r}: {example}' for column in value if isinstance(column, str))}}}"
 
 
 def entries(given: Iterable[Any], name: str) -> Iterable[Any]:

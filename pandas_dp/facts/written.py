@@ -18,6 +18,7 @@ from pandas_dp.facts.call import QUESTION
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 DEEPEST = 100
 BOUNDED = ("sum", "mean", "var", "std", "median", "quantile")  # questions about groups
+ENDS = ("min", "max")  # which groups have not got
 LONGEST_FILE = 200_000  # characters of a longer one are not read: Python takes a second for so many
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
 
@@ -122,7 +123,10 @@ def behind(call: ast.Call, columns: Iterable[str], lacks: Callable[[str], str]) 
     )
     if first is None or ast.dump(first) != ast.dump(call):
         return ""
-    return typed_text(whole_chain(first, above, columns, lacks)).removeprefix(typed_text(first))
+    typed = {getattr(node, "value", None) for node in above if isinstance(node, ast.Constant)}
+    line = typed_text(whole_chain(first, above, columns, lacks)).removeprefix(typed_text(first))
+    lost = [end for end in ENDS if end in typed and ".agg(" in line and f"'{end}'" not in line]
+    return f"{line}; groups have no {lost[0]!r}, the value of one row" if lost else line
 
 
 def nodes_of(caller: FrameType) -> tuple[Any, dict[Any, Any]]:
@@ -167,7 +171,10 @@ def _meant(call: ast.Call, func: ast.Attribute) -> None:
         asked = ast.List([ast.Constant(one) for one in ("count", "mean", "std", "median")])
         call.args = [ast.Dict([selected], [asked])]
     elif func.attr == "agg":
+        of_groups = any(getattr(node, "attr", "") == "groupby" for node in ast.walk(func))
         for node in [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]:
+            if of_groups and isinstance(node, ast.List):
+                node.elts = [one for one in node.elts if getattr(one, "value", "") not in ENDS] or node.elts
             if isinstance(node, ast.Constant) and node.value == "size":
                 node.value = "count"
 

@@ -249,7 +249,7 @@ class Query:
         stage = self._stage
         if not isinstance(column, str):
             raise ArgumentTypeError("select one column by name: query(epsilon=0.5)['cost'].mean(bounds=(0, 100))")
-        if stage is None or not hasattr(stage, "__getitem__"):
+        if stage is None or stage.__name__ == "PricedColumn" or not hasattr(stage, "__getitem__"):
             raise ArgumentTypeError(f"there is no column to select here: {self!r}")
         return Query(self._terms, (*self._calls, Call(ITEM, (column,), {})))
 

@@ -183,7 +183,7 @@ def _spaced(function: Callable[..., Any]) -> Callable[..., Any]:
     def make(start: Any, end: Any = None, periods: Any = None, freq: Any = None) -> Any:
         if not isinstance(start, str) or not isinstance(freq, str) or (end is None) == (periods is None):
             raise ArgumentValueError(
-                "write start, freq= and one of end and periods=: pd.date_range('2013-01-01', periods=12, freq='MS')"
+                "write start, freq= and one of end and periods=: pd.date_range('2026-01-01', periods=12, freq='MS')"
             )
         if periods is not None:
             json_values.short(periods)

@@ -11,7 +11,6 @@ from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON
 from pandas_dp.tables import frames
@@ -34,7 +33,8 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
     if kind.name == "bool" or frame._facts(column).keys is not None:
         return False
     if not frame._price.delta and call == "groupby" and kind.name == "datetime" and not (other or null):
-        line = Line(f"groupby({column!r}, bins={PERIODS})", (("bins", PERIODS),), "; keys=[...] are single days")
+        months = checks.months(frame._facts(column))
+        line = Line(f"groupby({column!r}, bins={months})", (("bins", months),), "; keys=[...] are single days")
         raise line.refuse("groupby() of dates needs public bins")
     if not frame._price.delta:
         example = checks.KEYS.get(kind.name, checks.KEYS["key"])

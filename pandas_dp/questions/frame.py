@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, overload
 
 import pandas as pd
 
@@ -18,7 +18,7 @@ from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Guide, Line, explain, letting_go, uncopied
-from pandas_dp.facts.chains import compared, masked
+from pandas_dp.facts.chains import compared
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions import rows
@@ -26,7 +26,7 @@ from pandas_dp.questions.blocks import BlockQuestions
 from pandas_dp.questions.choices import ChoiceQuestions
 from pandas_dp.questions.column_forms import ColumnForms
 from pandas_dp.questions.groups import GroupQuestions
-from pandas_dp.questions.lacking import bounds_of
+from pandas_dp.questions.lacking import chosen
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import SeveralQuestions
@@ -34,7 +34,7 @@ from pandas_dp.questions.statistics import StatisticQuestions
 from pandas_dp.questions.streams import StreamQuestions
 from pandas_dp.questions.tables import TableQuestions
 from pandas_dp.questions.unknown_bounds import asked, bounded, full, is_private, mean_asked, square_lattice
-from pandas_dp.questions.unknown_names import in_own_columns, missing_question, refuse_dates
+from pandas_dp.questions.unknown_names import LACKING, in_own_columns, missing_question, refuse_dates
 from pandas_dp.questions.wanted import PricedColumns
 from pandas_dp.release.values import FloatRelease, IntRelease, Release
 from pandas_dp.session.refining import refine
@@ -56,6 +56,7 @@ class PricedColumn(ColumnForms):
     """
 
     __slots__ = ()
+    _functions = SeveralQuestions._functions
 
     __reduce__ = uncopied
 
@@ -82,13 +83,59 @@ class PricedColumn(ColumnForms):
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise AttributeError(in_own_columns(self._frame, missing_question(type(self), name, "")))
+            hint = missing_question(type(self), name, "")
+            raise AttributeError(chosen(self._frame, name) or in_own_columns(self._frame, hint, self._column))
+
+    @letting_go
+    def __getitem__(self, rows: Any) -> NoReturn:
+        """Say how rows are chosen, where a mask stands behind a column."""
+        told = in_own_columns(self._frame, "rows are chosen by .query('age >= 65'), before the column", self._column)
+        raise ArgumentTypeError(chosen(self._frame) or told)
+
+    def agg(self, func: Any, *, bounds: Any = None, **options: Any) -> Any:
+        """Ask several functions of the column for one price; see `PricedFrame.agg`.
+
+        Parameters
+        ----------
+        func : str or list of str
+        bounds : (lower, upper), optional
+        **options
+            ``weights``, ``within`` and ``error_bar``, as there.
+
+        Returns
+        -------
+        Release
+            As there, of one column.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="column agg example")
+        >>> df.dp(epsilon=1)["age"].agg(["count", "mean"], bounds=(0, 100)).index.tolist()
+        ['count', 'mean']
+        """
+        try:
+            given = None if bounds is None else {self._column: bounds}
+            return self._frame.agg({self._column: func}, bounds=given, **options)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            if error._needs is not None:  # of this call, which has one pair of bounds and a list
+                why, needs, otherwise = error._needs
+                error.args, error._needs = (why,), (why, LACKING, otherwise) if needs[0][0] == "bounds" else None
+            raise
 
     @letting_go
     def _compared(self, other: object) -> Any:
         """Say how rows are chosen, where a column is compared as one of pandas."""
+        condition = compared(self._column)
+        share = f"; the share of rows for which it holds is .assign(holds=lambda d: d.{condition})['holds'].mean()"
         raise ArgumentTypeError(
-            f"a column is not compared here: rows are chosen by .query({compared(self._column) or '...'!r}), before the column"
+            f"a column is not compared here: rows are chosen by .query({condition or '...'!r}), before the column"
+            f"{share * self._column.isidentifier() if condition else ''}"
         )
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
@@ -177,8 +224,8 @@ class PricedFrame(
             if isinstance(column, list):
                 return PricedColumns(self, self, column)
             if not isinstance(column, str):
-                if line := masked(self._empty(), bounds_of(self)):
-                    raise ArgumentTypeError(f"rows are chosen by a condition in query(): {line}")
+                if told := chosen(self):
+                    raise ArgumentTypeError(told)
                 hint = "rows are chosen by .query('age >= 65'), which comes before the column"
                 raise ArgumentTypeError(
                     f"select one column by name, several by the list of their names; {in_own_columns(self, hint)}"

@@ -23,6 +23,7 @@ from pandas_dp.facts.call import LEFT_OUT, columns_text, listing
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.facts.written import typed_out
+from pandas_dp.questions.lacking import completed_line
 from pandas_dp.questions.partition import Parts, few
 from pandas_dp.questions.quantiles import of_rounded, with_bar
 from pandas_dp.questions.rows import PreparedFrame
@@ -132,7 +133,8 @@ class GroupStatistics:
             if name.startswith("_"):
                 raise AttributeError(name)
             if self._column is None and name in self._frame._empty():
-                raise AttributeError(f"{name!r} is a column; select it: .groupby({self._by}, keys=[...])[{name!r}]")
+                line = completed_line(self._frame, name, of=type(self)) or f".groupby({self._by}, keys=[...])[{name!r}]"
+                raise AttributeError(f"{name!r} is a column; select it: {line}")
             column = "'column'" if self._column is None else repr(self._column)
             mine = () if self._column is None else (self._column,)
             numbers = tuple(dict.fromkeys((*mine, *self._examples()[0])))[:2] or ("age", "cost")

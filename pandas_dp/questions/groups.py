@@ -56,6 +56,7 @@ class PricedGroups(GroupStatistics):
     """
 
     __slots__ = ()
+    _functions = BY_GROUP
 
     if TYPE_CHECKING:  # of overloads notebooks complete nothing
 
@@ -315,10 +316,7 @@ class PricedGroups(GroupStatistics):
         return PricedGroups(frame, self._parts)
 
 
-GROUPING = (
-    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range(first, last, "
-    "freq='M'))"
-)
+GROUPING = "by must be a column or a list of columns, by their names"
 
 
 class GroupQuestions(PreparedFrame):
@@ -506,7 +504,8 @@ class GroupQuestions(PreparedFrame):
         """
         columns = by if isinstance(by, list) else [by]
         if isinstance(by, pd.Grouper):
-            needs = (("by", repr(by.key)), ("bins", PERIODS)) if isinstance(by.key, str) else ()
+            key: Any = by.key if isinstance(by.key, str) and by.key in self._empty() else None
+            needs = () if key is None else (("by", repr(key)), ("bins", checks.months(self._facts(key))))
             line = Line(f"groupby('visit', bins={PERIODS})", needs)
             raise line.refuse("a Grouper looks at the dates; months are bins")
         if not columns or not all(isinstance(column, str) for column in columns):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pandas_dp.errors import PandasDPError
 from pandas_dp.facts.advice import examples
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.chains import completed, first_text
+from pandas_dp.facts.chains import completed, first_text, masked
 from pandas_dp.facts.checks import BINS, KEYS, ends
 from pandas_dp.facts.written import code_of, is_expression
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
@@ -60,11 +60,11 @@ def lacking(frame: PreparedFrame, parameters: Iterable[str], values: Mapping[str
     return found
 
 
-def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str = "") -> str:
-    """The question that was typed, with its price and what it lacks, where a name was not found; see `completed`."""
+def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str = "", of: type | None = None) -> str:
+    """The question, `of` groups or the frame, with its price and what it lacks, where a name was not found; see `completed`."""
 
     def needs(call: ast.Call, question: str, column: str | None) -> dict[str, str]:
-        method = getattr(type(frame), question, None)
+        method = getattr(of or type(frame), question, None)
         if method is None:
             return {}
         parameters = dict(list(inspect.signature(method).parameters.items())[1:])
@@ -85,8 +85,16 @@ def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str 
     return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds_of(frame), needs, meant)
 
 
+def chosen(frame: PreparedFrame, name: str = "") -> str:
+    """What is said of a mask, in brackets or behind a name: how rows are chosen; no text where it cannot be read."""
+    line = masked(frame._empty(), bounds_of(frame), name) if name in ("", "loc", "where", "mask") else ""
+    return f"rows are chosen by a condition in query(): {line}" if line else ""
+
+
 def unknown(frame: PreparedFrame, name: str) -> str:
     """What is said of a name that is no question: what to type, of a column and of a misspelt one with all that it lacks."""
+    if told := chosen(frame, name):
+        return told
     if name in frame._empty():
         line = completed_line(frame, name) or f"df.dp(epsilon=0.5)[{name!r}]"
         return f"{name!r} is a column; select it: {line}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -21,9 +20,10 @@ from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_rows
+from pandas_dp.facts.kinds import IDENTIFIER, Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
+from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
 from pandas_dp.questions.lacking import bounds_together, lacking, unknown
 from pandas_dp.questions.preview_request import Ahead
@@ -35,8 +35,6 @@ from pandas_dp.tables.protected import Table, kinds_of
 
 if TYPE_CHECKING:
     from pandas_dp.questions.frame import PricedFrame  # completion takes `Self` for the class where it is written
-
-IDENTIFIER = re.compile(r"(.*[_ ]|u|p)?id|(.*[_ ])?(no|nr|number|key)", re.IGNORECASE)
 
 
 class Known(NamedTuple):
@@ -171,6 +169,15 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """See `frames.late`."""
         return frames.late(self._frame, name)
 
+    def _lacks_late(self, column: str) -> tuple[tuple[str, str], ...]:
+        """What a question about a column will lack that the session will know then."""
+        kind, takes = kind_or_none(self._frame[column].dtype), () if self._call is None else self._call[1]
+        name = "" if kind is None or kind.name == "bool" else kind.name
+        argument = "bounds" if "by" not in takes and name != "key" else "bins" if name == "datetime" else "keys"
+        typed = {"bounds": "(lower, upper)", "bins": PERIODS, "keys": checks.KEYS.get(name, "")}[argument]
+        lacks = name and argument in takes and self._call[0].options.get(argument) is None
+        return ((argument, typed),) if lacks else ()
+
     def _kind(self, column: str) -> Kind:
         dtype = self._dtype(column)
         if not isinstance(dtype, pd.ArrowDtype):
@@ -197,8 +204,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if column not in names:
             close = closest(column, names)
             known = f"no column named {column!r}"[:200] + (f"; did you mean {close!r}?" if close else "")
-            error = ArgumentValueError(late := self._late(column) or known)
-            error._slip = (column, close) if close and late is known else None
+            late = self._late(column)
+            error = ArgumentValueError(late or known)
+            error._slip = (column, close) if close and not late else None
+            if late and (needs := self._lacks_late(column)):
+                error._needs = f"{late}, and then", needs, ""
             raise error
         # taken out of a frame again and again it would cost more than many queries
         held = frame[column] if table is None or self._steps else table.column(column)
@@ -245,8 +255,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         kind = self._kind(column)
         if not kind.numeric:
             raise ArgumentTypeError(
-                f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
-                f"histogram({column!r}, keys=[...]){of_text(kind, column, bounds, either=True)}"
+                f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which are counted: "
+                f"value_counts({column!r}, keys={checks.KEYS['key']}){of_text(kind, column, bounds, either=True)}"
             )
         unit = self._unit(column) if held else None
         return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column, unit=unit)

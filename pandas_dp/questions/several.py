@@ -20,13 +20,14 @@ from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.advice import as_dict
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import full
-from pandas_dp.questions.wanted import AGG, BARRED, BOUNDED, MOST_PARTS, Wanted, wanted_of
+from pandas_dp.questions.wanted import AGG, BARRED, BOUNDED, FUNCTIONS, MOST_PARTS, Wanted, wanted_of
 from pandas_dp.session.registry import table_of
 
 MILLION = 10**6
@@ -75,6 +76,7 @@ class SeveralQuestions(PreparedFrame):
     """The questions of a priced frame with several answers."""
 
     __slots__ = ()
+    _functions = FUNCTIONS
 
     def agg(
         self,
@@ -264,7 +266,9 @@ def composed(
     given = {} if bounds is None else dict(bounds)
     unasked = [column for column in given if column not in {cell.column for cell in wanted if cell.function in BOUNDED}]
     if unasked:
-        needs = (("bounds", f"{{{', '.join(f'{name!r}: None' for name in unasked if isinstance(name, str))}}}"),)
+        ends = {name: "None" for name in unasked if isinstance(name, str)}
+        ends |= {cell.column: "(lower, upper)" for cell in _unbounded(frame, wanted, given)}
+        needs = (("bounds", as_dict(ends)),)
         first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
         raise Line(AGG, needs).refuse(f"bounds must name only columns that are asked about{first}", ArgumentValueError)
     weights, within, error_bar = split
@@ -288,12 +292,16 @@ def composed(
     return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"
 
 
-def _refuse_unbounded(frame: PreparedFrame, wanted: list[Wanted], given: dict[Any, Any]) -> None:
-    """Say how bounds stand in this call: the single question would show its own line."""
+def _unbounded(frame: PreparedFrame, wanted: list[Wanted], given: dict[Any, Any]) -> list[Wanted]:
+    """What lacks bounds."""
     lacking = [cell for cell in wanted if cell.function in BOUNDED and given.get(cell.column) is None]
     lacking = [cell for cell in lacking if frame._facts(cell.column).bounds is None]
-    lacking = [cell for cell in lacking if (kind := frame._kind(cell.column)).numeric and kind.name != "bool"]
-    if lacking:
+    return [cell for cell in lacking if (kind := frame._kind(cell.column)).numeric and kind.name != "bool"]
+
+
+def _refuse_unbounded(frame: PreparedFrame, wanted: list[Wanted], given: dict[Any, Any]) -> None:
+    """Say how bounds stand in this call: the single question would show its own line."""
+    if lacking := _unbounded(frame, wanted, given):
         function, column = lacking[0].function, lacking[0].column
         line = frame._bounds_line("agg", list(dict.fromkeys(cell.column for cell in lacking)), given)
         raise line.refuse(f"{function}() needs public bounds for {column!r}, which must not come from the data")

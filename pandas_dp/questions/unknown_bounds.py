@@ -119,7 +119,7 @@ def grid(frame: PreparedFrame, name: str, column: str, bounds: Any, step: Any) -
         holds = f"{column!r} holds text or objects{of_text(kind, column)}"
         raise ArgumentTypeError(f"{name}() needs a column of numbers or dates; {holds}")
     if kind.name == "datetime" and lower is None and upper is None:
-        raise ArgumentTypeError(f"give at least one bound: {name}({column!r}, bounds=('2013-01-01', None))")
+        raise ArgumentTypeError(f"give at least one bound: {name}({column!r}, bounds=('2026-01-01', None))")
     dated = kind.name in ("datetime", "timedelta")
     start = next((kind.number(end, "bounds") for end in bounds if end is not None), Fraction(0))
     wanted = step if step is not None else ("1 s" if dated else Fraction(1, 100))

@@ -14,6 +14,8 @@ from pandas_dp.facts.kinds import Kind, kind_or_none
 from pandas_dp.facts.numbers import Accuracy
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pandas_dp.questions.rows import PreparedFrame
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
@@ -216,17 +218,35 @@ def missing_question(
     return f".dp has no {name!r}{close} There are: {', '.join(questions)}"
 
 
-def in_own_columns(frame: PreparedFrame, hint: str) -> str:
-    """A hint with columns of the user's table in the place of those that are examples, and with the price."""
+NO_COLUMN = (
+    "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['age'].mean(bounds=(lower, upper)); "
+    "rows are chosen by df.dp.query('age >= 65')"
+)
+
+
+def of_counts(frame: pd.DataFrame) -> str:
+    """What is said of a table as ``pd.crosstab`` makes one, whose rows and columns have names; nothing of others."""
+    names = frame.index.name, frame.columns.name
+    if not all(isinstance(name, str) for name in names):
+        return ""
+    return f", or if these are counts ask the rows: df.dp(epsilon=0.5).crosstab({names[0]!r}, {names[1]!r})"
+
+
+def in_own_columns(frame: PreparedFrame, hint: str, selected: str = "") -> str:
+    """A hint with columns of the user's table, the selected one first, in the place of examples, and with the price."""
     kinds = {of: kind_or_none(dtype) for of, dtype in frame._empty().dtypes.items() if isinstance(of, str)}
     keys, dates = ([of for of, kind in kinds.items() if kind and kind.name == name] for name in ("key", "datetime"))
     numbers = frame._examples()[0]
+    selected = selected if selected.isidentifier() and not iskeyword(selected) else ""
+    if selected and "isna" in hint:  # which is asked of any column
+        hint = re.sub(r"\bage\b", selected, hint)
     for examples, found in ((("age", "cost"), numbers), (("ward", "sex"), keys), (("visit",), dates)):
         own = [name for name in found if name.isidentifier() and not iskeyword(name)]
-        free = iter([name for name in own if name not in examples])
+        free = iter([name for name in own if name not in (*examples, selected)])
+        first = selected if selected in own and not re.search(rf"\b{selected}\b", hint) else None
         for example in examples:
-            if example not in own and (name := next(free, None)) is not None:
-                hint = re.sub(rf"\b{example}\b", name, hint)
+            missing = first or (next(free, None) if example not in own else None)
+            hint, first = re.sub(rf"\b{example}\b", missing or example, hint), None
         if own and examples[0] == "age":
             hint = hint.replace("'column'", repr(own[0]))
     typed = frame._price.typed if isinstance(frame._price, Accuracy) else str(frame._price)

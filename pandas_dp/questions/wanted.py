@@ -29,6 +29,7 @@ MOST_PARTS = 100
 OPTIONS = ("bounds", "weights", "within", "error_bar")
 AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
 SIZE = "; 'count' counts the rows with a value in the column; to count all rows, ask .size()"
+ROW = "; a smallest or largest value of a group is that of one row"
 NAMED = "agg(typical=('income', 'median'), bounds={'income': (0, 100_000)})"
 
 
@@ -75,7 +76,7 @@ def wanted_of(
         if not isinstance(cell.function, str) or cell.function not in functions:
             text = cell.function if isinstance(cell.function, str) else ""
             near = "count" if text == "size" else closest(text, functions)
-            close = SIZE if text == "size" else f"; did you mean {near!r}?" if near else ""
+            close = SIZE if text == "size" else f"; did you mean {near!r}?" if near else ROW * (text in FUNCTIONS)
             if named and (not near or cell.column not in frame._empty()):
                 raise _misnamed(frame, cell.row)
             error = ArgumentValueError(f"func may be {', '.join(functions)}{close}: {AGG}")

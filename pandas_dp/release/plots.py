@@ -27,10 +27,7 @@ LONG_LABELS = 40  # characters of all labels together that fit side by side
 SHORTEST_LINE = 12  # letters
 KINDS = ("bar", "barh", "line", "area", "pie", "hist", "box", "scatter")  # of pandas' plots
 MISSING = "a plot needs matplotlib, which is not installed; type: pip install 'pandas-dp[plot]'"
-PLOT = (
-    ".plot(y=None, ax=None, level=0.95), with error bars; other kinds of plots are pandas', of the numbers that .table() "
-    "lists, and have none"
-)
+PLOT = ".plot(), with error bars; other kinds of plots are pandas', of what .value holds, and have none"
 
 Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] | None"]
 """Name, values and, where known, lower and upper ends."""

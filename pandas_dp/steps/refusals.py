@@ -70,7 +70,7 @@ _GROUPS = (
     ),
     (
         f"{_ORDER}: months are public bins of a question: "
-        "`df.dp(epsilon=0.5).groupby('when', bins=pd.period_range('2013-01', '2013-12', freq='M')).size()`",
+        "`df.dp(epsilon=0.5).groupby('when', bins=pd.period_range('2026-01', '2026-12', freq='M')).size()`",
         "resample asfreq",
     ),
     (

@@ -7,6 +7,7 @@ looked at: what a step refuses there it refuses on every table of these dtypes, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from inspect import signature
 from types import FunctionType, MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -15,8 +16,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.engines.arrow import has_kernel
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, told
 from pandas_dp.facts.argument_help import explain
+from pandas_dp.facts.kinds import IDENTIFIER
 from pandas_dp.facts.public_only import legible, listed
 from pandas_dp.steps.changes import LONGEST, Assign, Clip, Drop, Explode, FillNA, Filter, Rename, Step, holds_lists
 from pandas_dp.steps.choices import check_public, lookup_maps
@@ -45,6 +47,19 @@ def _dry_run(argument: str, step: Step, empty: pd.DataFrame) -> pd.DataFrame:
     """Apply a step to the table without rows: what it refuses there it refuses everywhere, and nowhere else."""
     with told(f"{argument}: "):
         return step.apply(empty)
+
+
+def _may_lack(dtype: Any) -> bool:
+    """Whether a dtype has missing cells, as NumPy's integers and bools have not, and cells of one kind."""
+    return not (isinstance(dtype, pd.CategoricalDtype) or (isinstance(dtype, np.dtype) and dtype.kind in "iubO"))
+
+
+def _fits(step: Step, empty: pd.DataFrame) -> bool:
+    """Whether a step can be applied to the table."""
+    with suppress(PandasDPError):
+        _dry_run("", step, empty)
+        return True
+    return False
 
 
 def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -> tuple[str, ...]:
@@ -285,7 +300,10 @@ class RowSteps(Generic[T]):
         names = _columns("clip", empty.columns if columns is None else columns, empty)
         low, high = (None if bound is None else _constant(bound, "clip") for bound in (lower, upper))
         step = Clip(names, low, high)
-        _dry_run("clip" if columns is not None else "clip: name the columns with columns=[...]", step, empty)
+        of = names if columns is None else ()
+        fits = [name for name in of if not IDENTIFIER.fullmatch(name) and _fits(Clip((name,), low, high), empty)]
+        line = f"clip: name the columns, df.dp.clip({lower!r}, {upper!r}, columns={fits})"
+        _dry_run(line if fits else "clip", step, empty)
         return self._then((step,))
 
     def fillna(self, value: Any) -> T:
@@ -324,7 +342,9 @@ class RowSteps(Generic[T]):
             constant = _constant(value, "fillna")
             pairs = dict.fromkeys(_columns("fillna", empty.columns, empty), constant)
         step = FillNA(tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
-        _dry_run("fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty)
+        lack = [] if isinstance(value, Mapping) else [name for name in pairs if _may_lack(empty[name].dtype)]
+        fits = {name: value for name in lack if _fits(FillNA(((name, pairs[name]),)), empty)}
+        _dry_run(f"fillna: give a value by column, df.dp.fillna({fits})" if fits else "fillna", step, empty)
         return self._then((step,))
 
     def dropna(self, subset: Any = None) -> T:
@@ -362,15 +382,15 @@ class RowSteps(Generic[T]):
         present = [METHODS["notna"](Column(name)) for name in names]
         return self._then((Filter(present[0] if len(present) == 1 else logical("and", *present)),))
 
-    def merge(self, lookup: Any, on: str, how: str = "left") -> T:
+    def merge(self, lookup: Any, on: str | None = None, how: str = "left") -> T:
         """Add the columns of a public lookup table, such as the labels of codes.
 
         Parameters
         ----------
         lookup : DataFrame, or dict of lists by column
             Public, with each key once. It is copied, and its content is part of the question.
-        on : str
-            The column of keys that both have.
+        on : str, optional
+            The column of keys that both have. If it is left out, the only one that both have.
         how : str
             ``"left"``, the only way: every row stays, with missing values where its key is not listed.
 
@@ -398,10 +418,17 @@ class RowSteps(Generic[T]):
         check_public(lookup)
         empty, steps = self._named("merge"), list[Step]()
         if not isinstance(how, str) or how != "left":
+            typed = "lookup" if on is None else f"lookup, on={on!r}"
             raise ArgumentValueError(
-                f"merge: every row stays, as with how='left': write .merge(lookup, on={on!r}) and, to keep only the rows "
-                "that match, .dropna('column of the lookup') after it"
+                f"merge: every row stays, as with how='left': write .merge({typed}) and, to keep only the rows that match, "
+                ".dropna('column of the lookup') after it"
             )
+        if on is None:
+            names = [*lookup] if isinstance(lookup, pd.DataFrame | Mapping) else []
+            both = [name for name in names if isinstance(name, str) and name in empty.columns]
+            if len(both) != 1:
+                raise ArgumentTypeError("merge: name the column of keys that both have: .merge(lookup, on='code')")
+            (on,) = both
         (name,) = _columns("merge", [on], empty)
         for column, mapped in lookup_maps(lookup, name).items():
             column = _new_name("merge", column)

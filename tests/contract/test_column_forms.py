@@ -48,4 +48,4 @@ def test_a_question_of_a_column_takes_and_says_what_that_of_the_frame_does(name)
 def test_no_question_of_a_column_is_beside_the_list():
     made = {name for name in vars(ColumnForms) if not name.startswith("_")}
     assert made == set(column_forms.NAMES)
-    assert {name for name in dir(PricedColumn) if not name.startswith("_")} == made | {"count"}
+    assert {name for name in dir(PricedColumn) if not name.startswith("_")} == made | {"count", "agg"}

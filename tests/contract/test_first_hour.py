@@ -421,7 +421,7 @@ def test_slips_with_an_answer_are_told_the_line_to_type():
         with pytest.raises(ArgumentTypeError, match=r"write_text\(answer\.to_json\(\)\)$"):
             answer.to_json("a.json")
         for kind in (answer.plot.bar, answer.plot.line):
-            with pytest.raises(ArgumentTypeError, match=r"are drawn by \.plot\(y=None"):
+            with pytest.raises(ArgumentTypeError, match=r"are drawn by \.plot\(\), with error bars"):
                 kind()
     with pytest.raises(ArgumentTypeError, match=r"element 1 is not one: a file of an answer, .* pandas_dp\.reconcile"):
         pandas_dp.reconcile([sizes, sizes * 2])

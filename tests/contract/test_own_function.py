@@ -246,7 +246,7 @@ REFUSED = {
         ValueError,
         r"root of the sum of their squares\)$",
     ),
-    "norm of inf": (lambda d: d.release(both, sensitivity=1, names=NAMES, norm="inf"), ValueError, "their squares\)$"),
+    "norm of inf": (lambda d: d.release(both, sensitivity=1, names=NAMES, norm="inf"), ValueError, r"their squares\)$"),
     "norm of text": (
         lambda d: d.release(both, sensitivity=1, names=NAMES, norm="L1"),
         ValueError,

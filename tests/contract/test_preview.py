@@ -426,3 +426,13 @@ def test_a_preview_says_what_a_loose_bound_on_rows_costs():
     alone.dp.protect(epsilon=3, name=fresh())
     assert df.dp.session.spent == "epsilon=0"
     assert not any("max_rows" in note for note in alone.dp.preview(epsilon=0.001).count().notes)
+
+
+def test_describe_says_ahead_where_quantiles_have_no_value():
+    df = protected()
+    ahead = df.dp.preview(epsilon=0.1).describe("age", bounds=(0, 100))
+    assert any(
+        "quantiles have no value where the 99 % interval spans all of the bounds" in note for note in ahead.notes
+    )
+    plain = df.dp.preview(epsilon=0.1).describe("age", bounds=(0, 100), error_bar=False)
+    assert not any("no value" in note for note in plain.notes)

@@ -119,6 +119,42 @@ ONE = {  # refusal, and what is typed then
         f"crosstab('day', 'ward', keys={{'ward': ['A']}}, bins={{'day': {MONTHS}}})"
     ),
     f"{PRICE}.groupby(pd.Grouper(key='day', freq='MS')).size()": "groupby('day', bins=pd.period_range(",
+    "df.dp.merge({'ward': ['A', 'B'], 'beds': [3, 4]}, how='left').dp(epsilon=1).sum('beds')": "sum('beds', bounds=(0, 500))",
+    # masks
+    f"{PRICE}.loc[df['age'] > 65, 'cost'].mean()": ".query('age > 65')['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}['cost'].loc[df.age > 65].sum()": ".query('age > 65')['cost'].sum(bounds=(0, 500))",
+    f"{PRICE}['cost'][df.age > 65].mean()": ".query('age > 65')['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}['cost'].where(df.age > 65).mean()": ".query('age > 65')['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}.where(df.age > 65)['cost'].mean()": ".query('age > 65')['cost'].mean(bounds=(0, 500))",
+    "df.dp[df.age > 65].dp(epsilon=1).count()": "df.dp.query('age > 65').dp(epsilon=1).count()",
+    # groups of what pandas makes
+    f"{PRICE}.groupby(pd.cut(df.age, range(0, 99, 9))).size()": "groupby('age', bins=range(0, 99, 9)).size()",
+    f"{PRICE}.groupby(pd.cut(df.age, bins=[0, 50, 99], labels=['a', 'b']))['cost'].mean()": (
+        "assign(band=lambda d: d['age'].cut([0, 50, 99], labels=['a', 'b'])).groupby('band')['cost'].mean(bounds=(0, 500))"
+    ),
+    f"{PRICE}.groupby(df.day.dt.to_period('M'))['cost'].sum()": "freq='M'))['cost'].sum(bounds=(0, 500))",
+    f"{PRICE}.groupby('ward', keys=['A']).cost.mean()": "groupby('ward', keys=['A'])['cost'].mean(bounds=(0, 500))",
+    # functions that there are stay
+    f"{PRICE}.groupby('ward').agg({{'cost': ['mean', 'max', 'median']}})": (
+        "keys=['A', 'B']).agg({'cost': ['mean', 'median']}, bounds={'cost': (0, 500)})"
+    ),
+    f"{WARDS}.agg({{'cost': ['mean', 'max', 'median']}})": "agg({'cost': ['mean', 'median']}, bounds={'cost': (0, 500)})",
+    f"{WARDS}.agg({{'cost': 'max', 'age': 'count'}}, bounds={{'cost': (0, 9)}})": "agg({'age': 'count'}, bounds={})",
+    f"{WARDS}.agg(['mean', 'count'])": "agg({'age': ['mean', 'count']}, bounds={'age': (0, 500)})",
+    f"{WARDS}['cost'].agg(['mean', 'max'])": "['cost'].agg(['mean'], bounds=(0, 500))",
+    f"{PRICE}.agg('mean')": "agg({'age': 'mean'}, bounds={'age': (0, 500)})",
+    f"{PRICE}['cost'].agg(['mean', 'first'])": "['cost'].agg(['mean'], bounds=(0, 500))",
+    f"{PRICE}['cost'].agg('mean')": "['cost'].agg('mean', bounds=(0, 500))",
+    f"{PRICE}.agg({{'age': 'mean'}}, bounds={{'cost': (0, 9)}})": "agg({'age': 'mean'}, bounds={'age': (0, 500)})",
+    "df.dp.preview.count()": "df.dp.preview(epsilon=0.5).count()",
+    # options of pandas, without which something else is missing
+    f"{PRICE}.value_counts('ward', dropna=False)": "value_counts('ward', keys=['A', 'B'])",
+    f"{PRICE}['age'].value_counts(bins=5)": "['age'].histogram(bins=5, bounds=(0, 500))",
+    f"{PRICE}.groupby('ward', as_index=False)['cost'].mean()": "keys=['A', 'B'])['cost'].mean(bounds=(0, 500))",
+    f"{PRICE}.mean(numeric_only=True)": "mean(column='age', bounds=(0, 500))",
+    f"{PRICE}.describe(include='all')": "columns=['age', 'cost'])",
+    "df.dp.merge({'ward': ['A'], 'beds': [3]}, left_on='ward')": "df.dp.merge({'ward': ['A'], 'beds': [3]})",
+    f"{PRICE}.crosstab('ward', 'age', keys={{'ward': [...]}}, bins={{'age': [0, 99]}})": "keys={'ward': ['A', 'B']}",
     # what was typed stays
     f"{PRICE}.cov(bounds={{'age': (0, 90), 'cost': (0, 9)}})": "cov(bounds={'age': (0, 90), 'cost': (0, 9)}, columns=['age', ",
     f"{PRICE}.cov(bounds={{'cost': (0, 9)}})": "cov(bounds={'cost': (0, 9), 'age': (0, 500)}, columns=['cost', 'age'])",
@@ -306,6 +342,8 @@ KEPT = {  # what was typed under another name, and the line that has it
     "df.dp.protect(rho=0.01, delta=1e-8, accountant='rdp')": "protect(rho=0.01, delta=1e-8)",
     "df.dp.protect(epsilon=0.1, unit='patient_id', max_rows=7, time='day')": "max_rows=7, time='day', period='D')",
     "df.dp.protect(epsilon=0.1, unit='patient_id', max_rows=7, lifetime=2)": "max_rows=7, lifetime=2, period='D', time=",
+    "df.dp.session.extend(to_epsilon=4000, reason='more visits')": "extend(to=4000, reason='more visits')",
+    "df.dp.session.extend(epsilon=3, reason='more visits')": "extend(to=2000, reason='more visits')",
     f"{PRICE}.mean('age', clip=(0, 10000))": "mean('age', bounds=(0, 10000))",
     f"{PRICE}.mean('age', lower=0, upper=10000)": "mean('age', bounds=(0, 10000))",
     f"{PRICE}.histogram('age', bins=[0, 9], workload='hierarchical')": "workload='ranges')",
@@ -398,7 +436,15 @@ HABITS = {  # which have no line to type in the place of all
     "pandas_dp.reed_csv": "did you mean 'read_csv'",
     f"{PRICE}.isna().sum()": r"\.query\('age\.isna\(\)'\)\.count\(\) counts the rows without a value",
     f"{PRICE}['day'].dt.dayofweek": r"such as the month: \.assign\(month=lambda d: d\.day\.dt\.month\)",
-    f"{PRICE}.loc[df['age'] > 65, 'cost'].mean()": r"by a condition, .*\.query\('age >= 65'\)",
+    f"{PRICE}.loc[df['age'] > limit(), 'cost'].mean()": r"by a condition, .*\.query\('age >= 65'\)",
+    f"{PRICE}['cost'][3]": r"rows are chosen by \.query\('cost >= 65'\), before the column$",
+    f"{PRICE}['ward'].isna().sum()": r"\.query\('ward\.isna\(\)'\)\.count\(\) counts",
+    f"{PRICE}['cost'].isna().sum()": r"\.query\('cost\.isna\(\)'\)\.count\(\) counts",
+    "pd.DataFrame({'a': [1]}).dp.loc": "which comes before the column",
+    "df['cost'].dp": r"\['cost'\]\.mean\(bounds=\(lower, upper\)\)$",
+    "df.dp.fillna(0)": r"fillna: give a value by column, df\.dp\.fillna\(\{'cost': 0\}\)",
+    "df.dp.clip(0, 9)": r"clip: name the columns, df\.dp\.clip\(0, 9, columns=\['age', 'cost'\]\)",
+    "df.dp.dropna(how='all')": r"one of the values that are named, as in df\.dp\.dropna\(\['age', 'ward'\]\)$",
     f"{PRICE}.where('age > 65').count()": r"rows are chosen by \.query\('age >= 65'\)",
     f"{PRICE}.hist('cost')": r"ask \.histogram\('cost', bins=",
     f"{PRICE}.noisy_max('ward')": r"\.top_k\('ward', 1, keys=",
@@ -422,6 +468,28 @@ HABITS = {  # which have no line to type in the place of all
 @pytest.mark.parametrize("typed", HABITS)
 def test_habits_of_pandas_are_told_what_they_are_here(typed):
     assert re.search(HABITS[typed], Notebook(**UNIT).run(typed))
+
+
+def test_a_new_column_is_asked_about_by_the_line_that_is_told():
+    """The line that makes the session know it, and then the question with what it lacks."""
+    book, wish = Notebook(**UNIT), f"{PRICE}.groupby('month')['cost'].mean()"
+    book.run("df['month'] = df['day'].dt.month")
+    then = f"{PRICE}.groupby('month', keys=[0, 1, 2])['cost'].mean(bounds=(lower, upper))"
+    assert book.run(wish).endswith(f"or type df.dp.protect(session=df.dp.session), and then: {then}")
+    book.run("df.dp.protect(session=df.dp.session)")
+    assert book.run(then.replace("(lower, upper)", "(0, 500)")) is None
+
+
+def test_months_of_the_schema_are_the_example():
+    book = Notebook(**UNIT, schema={"day": {"bounds": ("2024-01-01", "2025-01-01")}})
+    for wish in ("groupby('day').size()", "groupby(pd.Grouper(key='day', freq='MS')).size()"):
+        assert f".groupby('day', bins={MONTHS}).size()" in book.run(f"{PRICE}.{wish}")
+
+
+def test_a_table_that_pandas_counted_is_asked_as_the_question():
+    df = visits()
+    assert "df.dp(epsilon=0.5).crosstab('ward', 'age')>" in repr(pd.crosstab(df.ward, df.age).dp)
+    assert "crosstab" not in repr(df.dp)
 
 
 @pytest.mark.parametrize(("end", "right"), [("csv", "parquet"), ("parquet", "csv"), ("feather", "parquet")])

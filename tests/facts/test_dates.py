@@ -60,7 +60,7 @@ def test_hours_that_come_once_are_those_of_pandas():
 @pytest.mark.parametrize("zone", [None, "America/Chicago"])
 @pytest.mark.parametrize("value", [pd.NaT, None, float("nan"), np.float64("nan"), pd.NA, np.datetime64("NaT", "s")])
 def test_missing_dates_are_told_as_missing(zone, value):
-    assert said(zone, value) == "bounds must be dates, and none of them missing: bounds=('2013-01-01', '2014-01-01')"
+    assert said(zone, value) == "bounds must be dates, and none of them missing: bounds=('2026-01-01', '2027-01-01')"
 
 
 @pytest.mark.parametrize("zone", [None, "Asia/Tokyo", "Etc/GMT+12"])
@@ -78,7 +78,7 @@ def test_dates_beyond_nanoseconds_are_told_with_the_ends_that_work(zone):
 @pytest.mark.parametrize("text", ["2013-02-30", "2013-13-01", "2013-01-01 25:00", "2013-01-01 12:30+99:00"])
 def test_days_that_no_calendar_has_are_told_as_such(text):
     assert said(None, text).startswith(f"bounds: {text!r} is not a calendar date: bounds=(")
-    assert "'2013-01-31'" in said(None, text, "keys")
+    assert "'2026-01-31'" in said(None, text, "keys")
 
 
 def test_a_time_zone_too_many_is_told_with_what_is_left():

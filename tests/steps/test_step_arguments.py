@@ -78,7 +78,7 @@ EMPTY = TABLE.iloc[:0]
         (ArgumentTypeError, "clip needs numbers", lambda e: steps.clip(0, 1, e, columns="sick")),
         (ArgumentValueError, "no column 'agee'", lambda e: steps.clip(0, 1, e, columns="agee")),
         (ArgumentTypeError, "by their names", lambda e: steps.clip(0, 1, e, columns=3)),
-        (ArgumentTypeError, "by column", lambda e: steps.fillna(0, e)),
+        (ArgumentTypeError, r"by column, df\.dp\.fillna\(\{'pay': 0\}\)", lambda e: steps.fillna(0, e)),
         (ArgumentValueError, "missing", lambda e: steps.fillna(None, e)),
         (ArgumentTypeError, "constant", lambda e: steps.fillna(TABLE.mean(numeric_only=True), e)),
         (ArgumentTypeError, "'pay'.*constant", lambda e: steps.fillna({"pay": TABLE.pay}, e)),

@@ -194,6 +194,7 @@ TOGETHER: dict[str, Question] = {  # several columns, with an interval for each 
 SEVERAL: dict[str, Question] = {  # several answers for one price
     "agg": lambda d: d.agg({"cost": ["count", "sum", "mean", "max"], "ward": "nunique"}, bounds={"cost": (0, 100)}),
     "agg by column": lambda d: d.agg({"cost": "std", "day": "median"}, bounds={"cost": (0, 100), "day": DAYS}),
+    "agg of a column": lambda d: d["cost"].agg(["count", "mean"], bounds=(0, 100)),
     "agg by name": lambda d: d.agg(
         typical=("age", "median"), low=("cost", "min"), bounds=NUMBERS, weights=[0.75, 0.25]
     ),
