@@ -179,7 +179,7 @@ class BudgetExceededError(PandasDPError):
         more = f"; to raise the total, on record: {self._raised}" if self._raised else ""
         return (
             f"over budget: this asks for {self.asked}; {self.fits}{more} "
-            f"(ran out of {self.currency}: spent {self.spent}; left {self.left})" + f". {self.where}" * bool(self.where)
+            f"(not enough {self.currency}: spent {self.spent}; left {self.left})" + f". {self.where}" * bool(self.where)
         )
 
 
@@ -188,7 +188,7 @@ class UnverifiedFrameError(PandasDPError):
 
     TEXT = "this DataFrame is not the one that was protected, and no df.dp step made it"
     STEPS = (
-        "or choose rows by a step: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; ask the result by its .dp, "
+        "or choose rows by a step: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; ask the result through its .dp, "
         "because its own .count() is exact; unrelated data: protect them under another name=. Later changes to a protected "
         "frame do not affect its answers"
     )

@@ -55,7 +55,9 @@ class AskedQuery:
         if not self.averages:
             return tuple(f"refines entry {entry}" for entry in self.refines[-1:])
         entries = ", ".join(str(entry) for entry, _ in self.averages)
-        return (f"a new draw, averaged by precision with entr{'ies' if len(self.averages) > 1 else 'y'} {entries}",)
+        return (
+            f"the mean of a new draw and entr{'ies' if len(self.averages) > 1 else 'y'} {entries}, weighted by precision",
+        )
 
     @property
     def beside(self) -> str:

@@ -342,15 +342,15 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
     if unit.column is None:
         return ()
     who, most, notes = repr(unit.column), "1 row" if unit.rows == 1 else f"{unit.rows:,} rows", []
-    rest = f"rows without {who} do not; intervals do not cover dropped rows"
+    rest = f"rows without {who} are not used; intervals do not cover dropped rows"
     if asked.sums:
         c, together = min(unit.rows_per_group, unit.rows), unit.rows_in_parts
         groups = "" if c == together == unit.rows else f" (in groups {together:,}, at most {c:,} in one)"
-        notes.append(f"in a sum the total of each {who} is clipped to that of {most} at a bound{groups}; {rest}")
+        notes.append(f"in a sum the total of each {who} is limited to that of {most} at a bound{groups}; {rest}")
     if asked.in_blocks is not None:
-        notes.append(f"all rows of each {who} count, {asked.in_blocks.format(unit.groups)}; {rest}")
+        notes.append(f"all rows of each {who} are used, {asked.in_blocks.format(unit.groups)}; {rest}")
     if asked.keeps_rows:
-        notes.append(f"at most {most} of each {who} count; {rest}")
+        notes.append(f"at most {most} of each {who} {'is' if unit.rows == 1 else 'are'} used; {rest}")
     return tuple(map(Caution, notes))
 
 

@@ -49,7 +49,7 @@ class Count(Counts):
         """Answer a public number without a look."""
         rows = self._public(terms)
         if rows is not None:
-            note = "exact and free: the owner says that the number of rows is public, rows="
+            note = "exact and free: the owner says that the number of rows is public (rows=)"
             return Answer(rows, PUBLIC, NoError(typed=not terms.counted), (note,))
         return (yield from super().steps(terms))
 

@@ -138,7 +138,7 @@ class FoundCounts(SingleLook):
             ),
         )
         if not listing:
-            notes = (Caution(f"no key has a noisy count of {least:,} rows, the threshold at this price"),)
+            notes = (Caution(f"no key has a noisy count of at least {least:,} rows, the threshold at this price"),)
         return Answer(series, told(selection), OfListed(selection.noise, least), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:

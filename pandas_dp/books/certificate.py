@@ -169,7 +169,7 @@ def _books(account: Account) -> str:
     proved = (Fraction(spent.epsilon) if finite else None, Fraction(left.epsilon), budget.epsilon)
     sums: list[tuple[str, Any, Any, Any]] = [("Epsilon, proved for what was answered", *proved)]
     if budget.delta:
-        sums.append(("Delta that belongs to it", Fraction(spent.delta), Fraction(left.delta), budget.delta))
+        sums.append(("Delta at that epsilon", Fraction(spent.delta), Fraction(left.delta), budget.delta))
     sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in _sums(rule, account)]
     rows = [
         (

@@ -177,9 +177,7 @@ def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
         return None
     price = three_digits(rule.budget.epsilon / 4)
     before, after = (more_calls(rule, at, PrivacyLoss.pure(price)) for at in (state, state.plus(charge)))
-    fewer = (
-        f"after this answer the budget pays for about {after:,} more at epsilon={say(price)} instead of {before:,}: "
-    )
+    fewer = f"after this answer the budget pays for about {after:,} more calls at epsilon={say(price)} instead of {before:,}: "
     return (fewer if after < before else "") + (
         "Gaussian noise has no finite epsilon, so from then on the budget counts Renyi divergence alone, and "
         "large prices cost more"

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         if options.lacking == ["count()"] and options.data.endswith(")"):  # what stands there is the question
             given, options.lacking = [given[0], FILE, *given[1:]], []
         whole = words.line(["pandas-dp", *given, *options.lacking, *missing])
-        own = f" (where somebody can own several rows, also {PEOPLE.format(column='patient_id')})"
+        own = f" (if one person can have several rows, add {PEOPLE.format(column='patient_id')})"
         new = options.unit is None and existing_ledger(options.ledger) is None
         fresh = "" if options.ledger and options.name else ", or every call would have a fresh budget"
         lacks = " and ".join(NEEDS.get(one, one.partition("=")[0]) for one in (*options.lacking, *missing))

@@ -159,7 +159,7 @@ def _lacking(options: argparse.Namespace, unversioned: bool) -> ArgumentTypeErro
         *options.lacking,
         *(f"--{name}={example}" for name, example in missing.items()),
     ]
-    version = "; a version, here or as version in [table] of the plan, makes a job that is started again pay nothing"
+    version = "; with a version, here or in [table] of the plan, a job that is started again pays nothing"
     return ArgumentTypeError(f"run needs {lacks}: {words.line(line)}{version * ('version' in missing)}")
 
 

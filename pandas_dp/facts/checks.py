@@ -25,7 +25,7 @@ from pandas_dp.facts.written import code_of
 
 MOST_PARTS = 10_000_000
 GROUPS = (QUESTION, "groupby.size"), ("normalize", ""), ("sort", ""), ("workload", "")
-REVERSED = "bounds must have the lower end first and below the upper"
+REVERSED = "bounds must be a lower end and a larger upper one, in this order"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2026-01-31']"}
 BINS = {
@@ -106,7 +106,7 @@ def _ends(bounds: Iterable[Any], kind: Kind, line: Line) -> list[Fraction]:
         text = line.text.replace("(lower, upper)", "(0, 100)")
         needs = tuple((name, typed.replace("(lower, upper)", "(0, 100)")) for name, typed in line.needs)
         raise line._replace(text=text, needs=needs).refuse("bounds must be a pair of numbers, not of text")
-    return [kind.number(end, "bounds") for end in ends]
+    return [kind.number(end, "each end of bounds") for end in ends]
 
 
 @lru_cache(maxsize=256)

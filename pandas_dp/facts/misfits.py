@@ -60,7 +60,7 @@ _OF_PRICES = {  # what goes with no price; each with the line to type
 }
 OF_PRICES = {option: hint for options, hint in _OF_PRICES.items() for option in options.split()}
 MEANING = {
-    "sensitivity": ", the most that one unit, such as a person with all rows, can move what the function returns for any rows"
+    "sensitivity": ", the most by which one unit, such as a person with all their rows, can move the function's result"
 }
 PARTS = ("keys", "bins")  # of which the columns say how they are typed
 

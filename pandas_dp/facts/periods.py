@@ -97,7 +97,7 @@ class Periods:
             raise ArgumentValueError(f"period= is 'h', 'D', 'W' (weeks from Monday), 'M' or 'Y': type period={line!r}")
         line = f"df.dp.protect(epsilon=1, period={period!r}, time='visited_at')"
         if not isinstance(time, str):
-            raise ArgumentTypeError(f"time= is the name of the column that says when a row happened: {line}")
+            raise ArgumentTypeError(f"period= needs time=, the name of the column with the date of each row: {line}")
         made = cls(str(period), str.__str__(time), "naive" if kind is None or kind.tz is None else "instant")
         made.check(kind)
         if zone is not None and not isinstance(zone, str):

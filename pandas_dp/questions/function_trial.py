@@ -177,7 +177,7 @@ def _mistake(function: Callable[[Any], Any], table: pd.DataFrame, trial: Trial) 
     """What went wrong, in words; None for nothing that is surely a mistake."""
     where = "on a made-up table with these columns"
     if trial.wrong is not None:
-        return f"returns {where} {trial.wrong}. Nothing was charged"
+        return f"returned {trial.wrong}. It was tried {where}. Nothing was charged"
     if isinstance(trial.error, PandasDPError):
         return f"asks a question of its own {where}: ask first, and use the answer inside. Nothing was charged"
     said = _failure(function, table, trial.error) if isinstance(trial.error, MISTAKES) else None

@@ -81,5 +81,5 @@ class Ahead:
             least = query.aggregate.expected(single, self.rows)
             # where max_rows_per_group is 1, many an error is that of a single row already
             if known.half_width > NOTEWORTHY * least.half_width:
-                notes += (f"with max_rows=1: {least.error}; rows_per_unit() tells what that leaves out",)
+                notes += (f"with max_rows=1: {least.error}; rows_per_unit() shows what that leaves out",)
         return replace(known, notes=notes)

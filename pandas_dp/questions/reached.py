@@ -47,7 +47,7 @@ INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "pla
 
 
 def refuse_protected(function: Callable[..., Any], name: str) -> None:
-    """Refuse a function that uses a protected table, or what pandas made of one, beside its argument.
+    """Refuse a function that uses a protected table, or what pandas made of one, besides its argument.
 
     Looked at are the globals that its code and that of functions within it name, the user's own functions and modules among
     them, closures, defaults, of the user's own classes all that they and their bases hold, and whatever other objects hold:
@@ -62,8 +62,8 @@ def refuse_protected(function: Callable[..., Any], name: str) -> None:
         if (issubclass(type(value), TABLES) and mark_of(value) is not None) or frames.lookup(value) is not None:
             what = f"the protected table or column {called!r}" if called else "a protected table or column"
             raise ArgumentTypeError(
-                f"{name} uses {what} beside its argument, so its result could reveal all rows. Nothing was charged. Use "
-                "the argument alone, lambda block: float(block['pay'].mean()). Ask questions before, and use "
+                f"{name} uses {what} besides its argument, so its result could reveal all rows. Nothing was charged. Use "
+                "the argument alone, lambda block: float(block['pay'].mean()). Ask questions first, and use "
                 "their answers inside"
             )
 

@@ -347,7 +347,7 @@ class StatisticQuestions(QuantileQuestions):
             if kind.name not in ("number", "bool"):
                 raise ArgumentTypeError(f"{name}() needs columns of numbers; {in_numbers(kind, column)}")
         if not 2 <= len(names) <= MOST_COLUMNS:
-            raise ArgumentValueError(f"columns must be 2 to {MOST_COLUMNS}")
+            raise ArgumentValueError(f"columns must name 2 to {MOST_COLUMNS} columns")
         if len(kinds) != len(names) or set(given) - set(names):
             raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
         line = self._bounds_line(name, [c for c in names if c not in made], typed)

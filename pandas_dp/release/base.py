@@ -42,7 +42,7 @@ ENDS = (
 NOISE = ("variance", "var", "std", "sd", "scale", "sigma", "noise", "noise_scale", "noise_std")
 _ELSEWHERE = {  # what is done with answers, but is no method of one
     "consistent reconcile make_consistent": "answers are made consistent, for free, by pandas_dp.reconcile([this, that])",
-    "refine average combine": "a second draw, better or averaged with this one, is df.dp(epsilon=0.5).refine(answer)",
+    "refine average combine": "to draw it again, better or averaged with this one, type df.dp(epsilon=0.5).refine(answer)",
     "params coef coef_ coefficients intercept intercept_ summary predict": (
         "the answer of linear_regression() is a Series of its coefficients, by name: answer['intercept'], answer.table()"
     ),

@@ -23,7 +23,7 @@ ANOTHER = (
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: {line}"
 )
 BESIDE = (
-    "this budget is kept in memory and does not count what was spent on the ledger {file!r} beside it. To "
+    "this budget is kept in memory and does not count what was spent in the ledger {file!r} of this folder. To "
     "continue a budget of that ledger instead, type"
 )
 PERSON = re.compile(
@@ -42,7 +42,7 @@ LOST = (
 USUAL = "data"  # the name of a budget that is given none
 NAMES = ("other", "second", "third", "fourth", "fifth")
 MOST_LINES = 3  # budgets of which a refusal shows the line
-AGAIN = "if it is about the same content, add the table= and version= that it had: then answers come back for free"
+AGAIN = "if the content is the same, add the table= and version= that it had: then stored answers are free"
 
 
 def person_column(frame: pd.DataFrame) -> str | None:

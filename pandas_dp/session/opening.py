@@ -41,7 +41,9 @@ _told: set[tuple[str | None, str]] = set()  # budgets of which it was said that 
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
     """Return the unit from what ``protect`` accepts."""
     if not isinstance(neighbors, str) or neighbors not in tuple(NeighboringRelation):
-        raise ArgumentValueError("neighbors must be 'add_remove' or 'replace_one' (unbounded or bounded DP, to others)")
+        raise ArgumentValueError(
+            "neighbors must be 'add_remove' or 'replace_one' (elsewhere called unbounded and bounded DP)"
+        )
     relation = NeighboringRelation(neighbors)
     if unit is None:
         if any(bound is not None for bound in (max_rows, max_groups, max_rows_per_group)):
@@ -210,7 +212,7 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     if reason is None:
         whole = mark._whole or mark
         raise ArgumentValueError(
-            f"this frame was made from a table of the budget {whole.name!r}, and its people already spend from that budget. "
+            f"this frame was made from a table of the budget {whole.name!r}, and that budget already counts what is asked about its people. "
             f"Ask that table: df.dp.query(...), or let that budget answer for the frame: {whole._terms()}. To begin anew: "
             f"{whole._terms()}.close(), then protect again; the two budgets add up. If it is about other people, say so on "
             f"record: {line}"
@@ -232,7 +234,7 @@ def _public_rows(
         )
     if rows is True and mark_of(frame) is not None and not frames.was_source(frame):
         raise ArgumentValueError(
-            "rows=True: this frame was made from a protected table, so how many rows it has is not public: leave rows= out"
+            "rows=True: this frame was made from a protected table, so its number of rows is not public: leave rows= out"
         )
     if rows is True and frames.was_source(frame) and frames.scan_of(frame) is None:
         known = frames.kept(frame, "source", table, version)
@@ -312,14 +314,14 @@ def open_session(ledger: str | os.PathLike[str], name: str = "data") -> Session:
         raise ArgumentTypeError("name must be a text: pandas_dp.open_session('visits.dpledger', name='data')")
     if PART in name:
         raise ArgumentValueError(
-            f"name={name!r} is a part of a budget: open the whole one, name={name.partition(PART)[0]!r}, and ask for the part "
-            "of your frame, such as df.dp.allot('nightly', epsilon=1); it is paid once"
+            f"name={name!r} is a part of a budget: open the whole one, name={name.partition(PART)[0]!r}, and take the part "
+            "from your frame, as in df.dp.allot('nightly', epsilon=1); it is paid once"
         )
     path = canonical(ledger)
     line = f"df.dp.protect(epsilon=3, ledger={os.path.basename(path)!r}, name={name!r})"
     if not os.path.isfile(path):
         raise LedgerError(
-            f"there is no ledger of this name, and open_session() makes none: type its path, or once {line}"
+            f"there is no ledger of this name, and open_session() makes none: type its path, or make one, once: {line}"
         )
     with alone.lock, alone.opening():
         return _on_record(open_ledger(path), name, line)

@@ -80,7 +80,7 @@ def partition(
         )
     keyed, _ = checks.keys(keys, False, False, kind, facts, "partition", by, Line(line))
     if not all(type(key) in TYPES[kind.name] for key in keyed.keys):
-        raise ArgumentTypeError(f"keys must be plain text, True and False, or numbers, as the column is: {line}")
+        raise ArgumentTypeError(f"keys must be plain text, True and False, or numbers, like the column: {line}")
     if any(isinstance(key, int | float) and (abs(key) > numbers.ROUNDED or float(key) != key) for key in keyed.keys):
         # a cell is compared with these as an exact integer or as a float64, and then equals one of them at most
         raise ArgumentValueError(f"keys must be numbers of at most 2**53: {line}")

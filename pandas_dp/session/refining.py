@@ -30,7 +30,7 @@ NO_MEAN = (
     "measurements: a better choice reveals more than the difference in price pays for. Ask again at the whole price: "
     "df.dp(epsilon=1, fresh=True)"
 )
-ANEW = "drawn anew and not refined:"
+ANEW = "a new draw, not a refinement:"
 OTHER_ROWS = (
     "an answer is refined from the rows it was drawn from: by the same question, for the same frame or one of the same table= "
     "and version=, with the schema and the public facts it had. Ask anew: df.dp(epsilon=0.5).count()"
@@ -127,7 +127,7 @@ def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:
     given = (origin.content or ("",))[0] == session.name and base is not None
     if base is None or not given or repr(answer.query.aggregate) != repr(base.query.aggregate):
         raise LedgerError(
-            "only one of the latest thousand answers of this session can be refined: answer = "
+            "only the latest thousand answers of this session can be refined: answer = "
             "df.dp(epsilon=0.5).count(), then df.dp(epsilon=0.5).refine(answer)"
         )
     if _summed(base) is None:
@@ -238,9 +238,7 @@ def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, wh
     look = asked.look(terms)
     others = [one for one in known if found is None or one.entry < found[0]]
     if any(one.look.statistic != look.statistic for one in others):
-        raise LedgerError(
-            f"at {offer} this question adds up different numbers from before: refine with a plain epsilon"
-        )
+        raise LedgerError(f"at {offer} this question adds up other numbers than before: refine with a plain epsilon")
 
     def steps() -> Steps:
         noisy = yield look

@@ -150,8 +150,8 @@ def _parse(source: str, mode: str, argument: str, written: str) -> Any:
     if mended != written and parsed(_prepare(mended, argument)[0], mode):
         raise ArgumentValueError(f"{argument}: dates and text are written in quotes: {mended!r}")
     raise ArgumentValueError(
-        f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", with names that are not "
-        f"valid in Python in `backticks`{'; equal is ==' * bool(ASSIGNED.search(source))}"
+        f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\"; a name that is not "
+        f"valid in Python needs `backticks`{'; equal is ==' * bool(ASSIGNED.search(source))}"
     )
 
 

@@ -109,7 +109,7 @@ _GROUPS = (
         "dtype dtypes name ndim attrs flags set_flags",
     ),
     ("looks at all rows for a dtype. Name it: `x.astype('float64')`", "convert_dtypes infer_objects"),
-    (f"{_UNCHECKED}; a dict of public values goes to `g.map({{'a': 1}})`", "apply pipe applymap eval"),
+    (f"{_UNCHECKED}; for a dict of public values use `g.map({{'a': 1}})`", "apply pipe applymap eval"),
     (f"{_REPEATS}. Do it before the table is protected", "repeat reindex melt stack unstack concat"),
     (f"{_REPEATS}. As a step of its own it takes a public limit: `df.dp.explode('tags', max=5)`", "explode"),
     (

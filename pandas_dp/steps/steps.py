@@ -136,7 +136,7 @@ class RowSteps(Generic[T]):
         """
         empty = self._named("query")
         if not isinstance(expr, str):
-            raise ArgumentTypeError("query: takes text; a function or pd.col('age') > 65 goes to .filter(...)")
+            raise ArgumentTypeError("query: takes text; for a function or pd.col('age') > 65 use .filter(...)")
         return self._kept("query", expr, empty)
 
     def filter(self, condition: Any) -> T:
@@ -170,7 +170,7 @@ class RowSteps(Generic[T]):
         empty = self._named("filter")
         if isinstance(condition, str) or not callable(condition):
             raise ArgumentTypeError(
-                "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), and columns "
+                "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; for text use .query('age > 65'); columns "
                 "are left out by .drop(columns=[...])"
             )
         return self._kept("filter", condition, empty)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 A_ROW = 50  # bytes of each column, with the copies that are made while a question is worked out; text takes its letters beside
 GATHERS = (
-    "this question needs all rows at once: unless its answer is stored, {whence} to this process, where a row takes about "
-    "{size} bytes, and more with long text. Whether that fits depends on the number of rows; questions that are worked out "
+    "this question needs all rows at once: unless its answer is stored, {whence} into this process, about {size} bytes "
+    "for each row, and more with long text. Whether that fits depends on the number of rows; questions that are worked out "
     "part by part, such as counts, sums, means and quantiles, always fit."
 )
 DERIVED = " step"  # ends the mark of a frame that steps made
@@ -314,8 +314,8 @@ def caution_of(request: gate.Request, table: Table, columns: tuple[str, ...]) ->
         return
     read = dict.fromkeys([*columns, request.unit.column] if request.unit.column is not None else columns)
     names = ", ".join(map(repr, read))
-    columns_come = f"the column{'s' * (len(read) > 1)} {names} of all rows come{'s' * (len(read) == 1)}"
-    whence = columns_come if read else "they all come"
+    columns_come = f"the column{'s' * (len(read) > 1)} {names} of all rows {'is' if len(read) == 1 else 'are'} loaded"
+    whence = columns_come if read else "they are all loaded"
     caution(GATHERS.format(whence=whence, size=A_ROW * max(len(read), 1)))
 
 

@@ -299,7 +299,7 @@ def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
         raise ArgumentValueError(f"bounds must be a pair of numbers: {LINE}")
     lower, upper = (exact_number(bound, "bounds") for bound in bounds)
     if not lower < upper:
-        raise ArgumentValueError(f"bounds must have the lower end first and below the upper: {LINE}")
+        raise ArgumentValueError(f"bounds must be a lower end and a larger upper one, in this order: {LINE}")
     return lower, upper
 
 

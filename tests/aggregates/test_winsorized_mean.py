@@ -81,14 +81,14 @@ def test_units_fill_blocks():
     df = protected(frame, unit="u", max_rows=100, epsilon=10)
     answer = df.dp(epsilon=1).mean("x", **WIDE)
     assert "fewer than the 8,530 units that it needs" in repr(answer)
-    assert any(note.startswith("at most 100 rows of each 'u' count") for note in answer.notes)
+    assert any(note.startswith("at most 100 rows of each 'u' are used") for note in answer.notes)
     assert not any("all rows of one" in note for note in answer.notes)
     large = (
         protected(ages(2 * MANY).assign(u=np.arange(2 * MANY) // 2), unit="u", max_rows=2)
         .dp(epsilon=2)
         .mean("x", **WIDE)
     )
-    assert any(note.startswith("all rows of each 'u' count, in one block") for note in large.notes)
+    assert any(note.startswith("all rows of each 'u' are used, in one block") for note in large.notes)
 
 
 def test_missing_values_fill_no_block():

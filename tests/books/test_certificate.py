@@ -105,7 +105,7 @@ def test_it_begins_with_who_is_protected_by_how_much_what_was_published_and_what
     first = ["Who is protected", "By how much", "What was published", "What is not covered", "", "", "", "Please read"]
     at = terms.index("Who is protected")
     assert terms[at : at + len(first)] == first
-    assert "all rows with one value of it together. At most 3 of them count" in told["Who is protected"]
+    assert "all rows with the same value of it, taken together. At most 3 of them count" in told["Who is protected"]
     assert "whether or not one 'pid' is in the table" in told["Who is protected"]
     assert "by a factor of at most 2.72 (epsilon 1)" in told["By how much"]
     assert told["By how much"].endswith("With a probability of at most 1e-6 this may fail (delta).")
@@ -345,7 +345,7 @@ def test_the_rules_of_warnings():
     delta = Fraction(1, 10**6)
     assert warned(Budget.of(10, delta)) == "Rows may be left out of answers"
     ((_, full),) = certificate_contents._of_terms(filter_for(Budget.of(1)), PrivacyUnit("pid", 1))
-    assert "Of one 'pid' at most 1 row counts, and none where 'pid' is missing" in full
+    assert "For each 'pid' at most 1 row counts, and none where 'pid' is missing" in full
     assert "left out" not in warned(Budget.of(1), PrivacyUnit())
     assert "The total is large: epsilon=10.01" in warned(Budget.of(Fraction("10.01")))
     assert "Delta is large" not in warned(Budget.of(1, Fraction(999, 10**6)))

@@ -36,13 +36,13 @@ def ask(tmp_path):
 def test_the_first_call_opens_the_budget_and_the_next_go_on_with_it(ask):
     done = ask("count()", "--epsilon", "0.5", *TOTAL)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.match(r"\d+ ± 24 \(95 %\), epsilon 0\.5\n  at most 4 rows of each 'pid' count", done.stdout)
+    assert re.match(r"\d+ ± 24 \(95 %\), epsilon 0\.5\n  at most 4 rows of each 'pid' are used", done.stdout)
     assert ask(MEAN, "--epsilon", "1").returncode == 0
     assert spent(ask.path / "books") == Fraction(3, 2)
     done = ask("count('cost')", "--epsilon", "2")
     assert (done.returncode, done.stdout) == (3, "")
     assert (
-        "asks for epsilon=2; epsilon=1.5 would fit and spend all that is left (ran out of epsilon: spent "
+        "asks for epsilon=2; epsilon=1.5 would fit and spend all that is left (not enough epsilon: spent "
         "epsilon=1.5; left epsilon=1.5)" in done.stderr
     )
     assert spent(ask.path / "books") == Fraction(3, 2)

@@ -62,7 +62,7 @@ def test_a_day_is_opened_asked_again_and_others_with_it(ask):
             2,
             "it needs both: --total 1 --lifetime 30",
         ),
-        ((*OPENED, "--period", "2026-11-27", "2026-11-30"), 3, "ran out of lifetime"),
+        ((*OPENED, "--period", "2026-11-27", "2026-11-30"), 3, "not enough lifetime"),
         ((*OPENED, "--period", "2026-11"), 2, "is the name of one month"),
     ],
 )

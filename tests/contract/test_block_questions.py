@@ -72,7 +72,7 @@ def test_a_delta_buys_no_selection(monkeypatch):
         (["age"], {"k": 2000}, "at most 1,000"),
         (["age"], {"k": 2, "bounds": (0, 120)}, "dict"),
         (["age"], {"k": 2, "bounds": BOUNDS}, "only these columns"),
-        (["age"], {"k": 2, "bounds": {"age": (9, 0)}}, "lower end first"),
+        (["age"], {"k": 2, "bounds": {"age": (9, 0)}}, "lower end and a larger upper one"),
         (
             ["age", "pay"],
             {"k": 2, "bounds": {"age": (0, 120)}},

@@ -117,7 +117,7 @@ def test_a_winsorized_interval_covers_the_mean_of_what_was_cut():
 # --------------------------------------------------------------------------------------------------------- whose rows
 def test_of_units_all_rows_are_told_to_count():
     """Blocks hold whole units: no row of a unit with more than max_rows is left out."""
-    told = "all rows of each 'uid' count, in one block; rows without 'uid' do not; intervals do not cover dropped rows"
+    told = "all rows of each 'uid' are used, in one block; rows without 'uid' are not used; intervals do not cover dropped rows"
     assert told in ask(unit="uid").notes
     df = protected(table(), unit="uid", max_rows=4, max_groups=2)
     for answer in (

@@ -12,10 +12,10 @@ from pandas_dp import ArgumentValueError
 from pandas_dp.accessor.accessor import Accessor
 
 EXACT = 10**5  # noise is 0 but for a probability below e**-1000
-REST = "rows without 'pid' do not; intervals do not cover dropped rows"
-LEFT_OUT = f"at most 2 rows of each 'pid' count; {REST}"
-BLOCK = f"all rows of each 'pid' count, in one block; {REST}"
-CUT = f"in a sum the total of each 'pid' is clipped to that of 2 rows at a bound; {REST}"
+REST = "rows without 'pid' are not used; intervals do not cover dropped rows"
+LEFT_OUT = f"at most 2 rows of each 'pid' are used; {REST}"
+BLOCK = f"all rows of each 'pid' are used, in one block; {REST}"
+CUT = f"in a sum the total of each 'pid' is limited to that of 2 rows at a bound; {REST}"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_answers_say_which_rows_of_a_unit_do_not_count(owned, ask):
 def test_rows_beyond_the_bound_and_rows_of_nobody_do_not_count(owned):
     assert owned.dp(epsilon=EXACT).count() == 4
     one = protected(people(), epsilon=10**6, unit="pid", max_rows=1)
-    assert one.dp(epsilon=EXACT).count().notes[-1].startswith("at most 1 row of each 'pid' count")
+    assert one.dp(epsilon=EXACT).count().notes[-1].startswith("at most 1 row of each 'pid' is used")
     assert protected().dp(epsilon=1).count().notes == ()
 
 

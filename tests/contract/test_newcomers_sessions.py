@@ -81,7 +81,7 @@ def test_a_number_of_rows_is_public_by_the_word_of_the_owner_alone(rows):
     assert df.dp(epsilon=1).count() == (100 if rows is True else 99)  # what is typed is never compared
     assert session.spent == "epsilon=0"
     kept = df[df.name != "bob"]
-    with pytest.raises(ArgumentValueError, match="made from a protected table, so how many rows it has is not public"):
+    with pytest.raises(ArgumentValueError, match="made from a protected table, so its number of rows is not public"):
         kept.dp.protect(session=session, rows=True)
     kept.dp.protect(session=session)
     assert kept.dp(epsilon=1).count().lineage == "vouched"

@@ -74,7 +74,7 @@ def test_durations_are_keys_in_any_spelling():
 @pytest.mark.parametrize(
     ("column", "facts", "match"),
     [
-        ("income", {"bounds": (10, 0)}, "lower end first"),
+        ("income", {"bounds": (10, 0)}, "lower end and a larger upper one"),
         ("income", {"bounds": (0, 1, 2)}, "pair"),
         ("income", {"bounds": ("a", "b")}, "pair of numbers, not of text"),
         ("income", {"bounds": (0, float("nan"))}, "finite"),
@@ -341,7 +341,7 @@ def test_tables_say_which_rows_do_not_count():
         ask.crosstab("sex", "city", keys=keys, normalize="index"),
     ]
     for answer in answers:
-        assert "\n  at most 2 rows of each 'pid' count" in repr(answer)
+        assert "\n  at most 2 rows of each 'pid' are used" in repr(answer)
 
 
 @pytest.mark.parametrize("name", ["budget", "spent", "left", "releases", "report", "extend"])

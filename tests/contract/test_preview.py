@@ -414,8 +414,8 @@ def test_a_preview_says_what_a_loose_bound_on_rows_costs():
     df = pd.DataFrame({"who": [1, 1, 2] * 50, "x": [1.0, 2.0, 3.0] * 50})
     df.dp.protect(epsilon=3, unit="who", max_rows=20, name=fresh())
     notes = df.dp.preview(epsilon=0.001).count().notes
-    assert any("at most 20 rows of each 'who' count" in note for note in notes)
-    assert "with max_rows=1: ± 2,996 rows (95 %); rows_per_unit() tells what that leaves out" in notes
+    assert any("at most 20 rows of each 'who' are used" in note for note in notes)
+    assert "with max_rows=1: ± 2,996 rows (95 %); rows_per_unit() shows what that leaves out" in notes
     for epsilon in (1, 2, 3, 7):  # small errors are whole numbers
         alone = pd.DataFrame({"who": [1, 1, 2] * 50, "x": [1.0, 2.0, 3.0] * 50})
         alone.dp.protect(epsilon=3, unit="who", max_rows=1, name=fresh())

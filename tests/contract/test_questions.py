@@ -306,7 +306,7 @@ def test_rows_of_a_frame_filtered_by_hand_are_not_public():
     assert df.dp(epsilon=1).count() == 100
     joined, again = df[df.name != "bob"], df[df.name != "carl"]
     joined.dp.protect(session=df.dp.session)
-    with pytest.raises(ArgumentValueError, match="how many rows it has is not public"):
+    with pytest.raises(ArgumentValueError, match="its number of rows is not public"):
         again.dp.protect(epsilon=10, name=name, neighbors="replace_one", rows=True)
     again.dp.protect(epsilon=10, name=name, neighbors="replace_one")
     joined.dp(epsilon=1).count()

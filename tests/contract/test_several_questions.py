@@ -347,7 +347,7 @@ def test_steps_and_units():
     )
     assert answer.loc["count", "pay"] == 4
     assert answer.loc["nunique", "pid"] == 4
-    assert "at most 2 rows of each 'pid' count" in answer.notes[-1]
+    assert "at most 2 rows of each 'pid' are used" in answer.notes[-1]
 
 
 @pytest.mark.parametrize(

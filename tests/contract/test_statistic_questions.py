@@ -340,7 +340,11 @@ REFUSED = [
     ),
     (lambda d: d.linear_regression(["pay"], ["age"], bounds=PAIR), ArgumentTypeError, "y must be the name"),
     (lambda d: d.linear_regression("pay", 3, bounds=PAIR), ArgumentTypeError, "x a list of names"),
-    (lambda d: d.linear_regression("pay", [], bounds={"pay": (0, 1)}), ArgumentValueError, r"columns must be 2 to 30"),
+    (
+        lambda d: d.linear_regression("pay", [], bounds={"pay": (0, 1)}),
+        ArgumentValueError,
+        r"columns must name 2 to 30 columns",
+    ),
     (lambda d: d.linear_regression("pay", ["pay"], bounds=PAIR), ArgumentValueError, "columns must be distinct"),
     (lambda d: d.linear_regression("pay", ["intercept"], bounds=PAIR), ArgumentValueError, "rename"),
     (
@@ -355,7 +359,7 @@ REFUSED = [
     ),
     (lambda d: d.cov(["age", "pay"]), ArgumentTypeError, "needs public bounds"),
     (lambda d: d.cov(["age", "pay"], bounds={"age": (0, 1)}), ArgumentTypeError, "needs public bounds"),
-    (lambda d: d.cov(["age"], bounds={"age": (0, 1)}), ArgumentValueError, r"columns must be 2 to 30"),
+    (lambda d: d.cov(["age"], bounds={"age": (0, 1)}), ArgumentValueError, r"columns must name 2 to 30 columns"),
     (lambda d: d.cov(["age", "age"], bounds={"age": (0, 1)}), ArgumentValueError, "columns must be distinct"),
     (lambda d: d.cov(["age", "pay"], bounds={**PAIR, "pid": (0, 1)}), ArgumentValueError, "only these columns"),
     (lambda d: d.cov(["age", "sex"], bounds={"age": (0, 1)}), ArgumentTypeError, "'sex' holds something else"),

@@ -26,7 +26,7 @@ ENDS = {"day": questions.DAYS, "wait": questions.HOUR}  # of columns that hold n
 NOBODY_KNOWS = (  # what was meant: which column, which expression, what a function shall return
     r"no column named '[^']*'$",
     "score: there is no column ",
-    "the function returns on a made-up table ",
+    "the function returned ",
     r"mst_cost\(\) needs weight",
     # sums of other bins or keys than those that an earlier refusal has put in their place
     r"query \d+ of the workload must (have a weight for each of the|be two edges of the bins) ",

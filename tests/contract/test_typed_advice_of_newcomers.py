@@ -242,7 +242,7 @@ def test_a_sensitivity_is_never_given_a_number():
     for wish in ("release(len)", "release('mean', sensitivity=1)", "release(len, sensitivity=-1)", "release()"):
         refusal = book.run(f"{PRICE}.{wish}")
         assert refusal.endswith(", sensitivity=largest_change)")
-    assert "the most that one unit, such as a person with all rows, can move" in refusal
+    assert "the most by which one unit, such as a person with all their rows, can move" in refusal
     refusal = book.run(f"{PRICE}.select([1, 2], score=lambda d, c: d['age'].mean())")
     assert refusal.endswith("needs its sensitivity: df.dp(epsilon=1).select([1, 2], score=lambda d, c: d['age'].mean(), "
                             "sensitivity=largest_change)")  # fmt: skip

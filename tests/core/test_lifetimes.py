@@ -52,7 +52,7 @@ def test_each_question_adds_its_epsilon_once_for_each_of_its_periods(ledger):
     assert person(ledger) == 2
     before = ledger.periods("data"), len(ledger.entries("data"))
     for price, first, last in (("0.3", 8, 9), ("0.75", 100, 100), ("0.001", 100, 999)):
-        with pytest.raises(BudgetExceededError, match=r"ran out of lifetime: spent epsilon=2; left epsilon=0\.5"):
+        with pytest.raises(BudgetExceededError, match=r"not enough lifetime: spent epsilon=2; left epsilon=0\.5"):
             ask(ledger, price, first, last)
     assert (ledger.periods("data"), len(ledger.entries("data"))) == before
     ask(ledger, "0.25", 8, 9)

@@ -146,7 +146,7 @@ def test_odometer_and_certificate(accountant, losses):
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>' + rf'<td class="number">(?:about )?{NUMBER}</td>' * 3, page)
     exact = {
         "Epsilon, proved for what was answered": (epsilon, budget.epsilon - epsilon, budget.epsilon),
-        "Delta that belongs to it": (delta, budget.delta - delta, budget.delta),
+        "Delta at that epsilon": (delta, budget.delta - delta, budget.delta),
     }
     # a hybrid budget pays while one of its two sums does, so the other may be above its limit: then nothing of it is left
     sums = certificate._sums(rule, account)

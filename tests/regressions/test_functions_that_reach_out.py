@@ -261,7 +261,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_function_that_uses_a_protected_table_is_refused(monkeypatch, way):
-    with refused(monkeypatch, df, ArgumentTypeError, "beside its argument.*Use the argument alone, lambda block:"):
+    with refused(monkeypatch, df, ArgumentTypeError, "besides its argument.*Use the argument alone, lambda block:"):
         QUESTIONS["one"](df.dp(epsilon=1), WAYS[way])
 
 
@@ -269,7 +269,7 @@ def test_a_function_that_uses_a_protected_table_is_refused(monkeypatch, way):
 def test_whatever_leads_to_the_table_is_found(way):
     held = HELD[way]
     for function in (lambda block: float(len(str(held))), functools.partial(of_a_table, held), Model([held]).predict):
-        with pytest.raises(ArgumentTypeError, match="beside its argument"):
+        with pytest.raises(ArgumentTypeError, match="besides its argument"):
             refuse_protected(function, "it")
 
 
@@ -333,7 +333,7 @@ def test_a_score_is_refused_too(monkeypatch):
 def test_a_table_whose_mark_is_gone_is_known_as_the_object_that_it_is(monkeypatch):
     bare = table()
     bare.attrs.clear()
-    with refused(monkeypatch, df, ArgumentTypeError, "beside its argument"):
+    with refused(monkeypatch, df, ArgumentTypeError, "besides its argument"):
         QUESTIONS["one"](df.dp(epsilon=1), lambda block: float(bare["pay"].max()))
 
 
@@ -354,7 +354,7 @@ def test_other_tables_answers_and_names_of_columns_are_no_fault():
         try:
             ask.sample_and_aggregate(function, bounds=(0, 100), blocks=20)
         except pandas_dp.PandasDPError as error:
-            assert "beside its argument" not in str(error), function  # noqa: PT017 - others may be refused as no number
+            assert "besides its argument" not in str(error), function  # noqa: PT017 - others may be refused as no number
     with pytest.raises(ArgumentTypeError, match="asks a question of its own"):
         ask.sample_and_aggregate(lambda block: float(priced.count()), bounds=(0, 100), blocks=20)
 
@@ -368,7 +368,7 @@ def test_a_dict_that_holds_itself_is_looked_through_once():
     own.dp(epsilon=50).sample_and_aggregate(lambda block: float(len(itself)), bounds=(0, 100), blocks=20)
     assert own.dp.session.spent.epsilon == 50
     ask["more"] = [ask, df]
-    with pytest.raises(ArgumentTypeError, match="beside its argument"):
+    with pytest.raises(ArgumentTypeError, match="besides its argument"):
         own.dp(epsilon=1).sample_and_aggregate(lambda block: float(len(ask)), bounds=(0, 100), blocks=20)
 
 

@@ -55,7 +55,7 @@ def test_a_frame_made_by_a_step_is_no_whole_table_when_protected_anew():
     same = df.dp.assign(z=1).dp.query("z == 1")
     df.dp.session.close()
     for made in (part, same):
-        with pytest.raises(ArgumentValueError, match="how many rows it has is not public"):
+        with pytest.raises(ArgumentValueError, match="its number of rows is not public"):
             made.dp.protect(epsilon=1, neighbors="replace_one", rows=True, name=fresh())
         session = made.dp.protect(epsilon=1, neighbors="replace_one", name=fresh())
         made.dp(epsilon=1).count()

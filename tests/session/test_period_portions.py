@@ -88,7 +88,7 @@ def test_a_part_counts_in_the_lifetime_when_it_is_set_aside():
     session = protect(frame, "lifetime", lifetime=1)
     frame.dp.period(MON, WED).dp.allot("team", epsilon=0.25)
     assert session.spent.epsilon == F("0.75")
-    with pytest.raises(BudgetExceededError, match="ran out of lifetime"):
+    with pytest.raises(BudgetExceededError, match="not enough lifetime"):
         frame.dp.period(THU).dp.allot("others", epsilon=0.5)
 
 

@@ -277,9 +277,9 @@ def test_refusals(monkeypatch):
         with refused(monkeypatch, kinds, ArgumentValueError, "2\\*\\*53"):
             kinds.dp.partition("real", keys, epsilon=1)
     for column, keys in (("real", [True, 2]), ("real", [F(1, 3)]), ("pid", [1j])):
-        with refused(monkeypatch, kinds, ArgumentTypeError, "as the column is"):
+        with refused(monkeypatch, kinds, ArgumentTypeError, "like the column"):
             kinds.dp.partition(column, keys, epsilon=1)
-    refuse(lambda: df.dp.partition("sex", [1, 2], epsilon=1), "as the column is")
+    refuse(lambda: df.dp.partition("sex", [1, 2], epsilon=1), "like the column")
     refuse(lambda: df.dp.partition("sex", ["F", "F"], epsilon=1), "keys", ArgumentValueError)
     owned = protected(people(), epsilon=3, unit="pid", max_rows=2, name=fresh())
     with refused(monkeypatch, owned, ArgumentValueError, "groupby\\('sex'"):

@@ -55,7 +55,7 @@ def test_a_twentieth_pays_it_and_later_answers_are_bounded_by_it():
     assert session.releases["query"].iloc[-1].startswith("max_rows=50 found for epsilon=5")
     count = df.dp(epsilon=50).count()
     assert abs(count - 80_010) < 50  # scale 1: 50 of its 1,040 rows count
-    assert "at most 50 rows of each 'pid' count" in " ".join(count.notes)
+    assert "at most 50 rows of each 'pid' are used" in " ".join(count.notes)
     assert "was raised" not in session.report()
 
 

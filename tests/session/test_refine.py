@@ -136,7 +136,7 @@ def test_selections_and_several_looks_are_not_refined(name, terms):
     df = held(epsilon=10, **terms)
     answer = CHOICES[name](df.dp(epsilon=1))
     before = df.dp.session.spent
-    with pytest.raises(LedgerError, match=r"not choices, quantiles|only one of the latest thousand"):
+    with pytest.raises(LedgerError, match=r"not choices, quantiles|only the latest thousand"):
         df.dp(epsilon=1).refine(answer)
     assert df.dp.session.spent == before
 
@@ -145,9 +145,9 @@ def test_in_a_part_of_a_hybrid_budget_it_is_refined_and_not_across_parts():
     df = held(epsilon=20, delta=1e-6)
     one, two = df.dp.allot("one", epsilon=3), df.dp.allot("two", epsilon=3)
     answer = one.dp(epsilon=1).count()
-    with pytest.raises(LedgerError, match="only one of the latest thousand answers"):
+    with pytest.raises(LedgerError, match="only the latest thousand answers"):
         two.dp(epsilon=1).refine(answer)
-    with pytest.raises(LedgerError, match=r"without a delta|only one of the latest thousand"):
+    with pytest.raises(LedgerError, match=r"without a delta|only the latest thousand"):
         df.dp(epsilon=1).refine(answer)
     assert one.dp(epsilon=1).refine(answer).query.price.epsilon == 2
     assert one.dp.session.spent.epsilon == 2
@@ -359,9 +359,7 @@ def test_other_public_facts_are_other_content(change):
     CHANGED[change](df)
     before = df.dp.session.spent
     for answer in answers if change == "nulls" else answers[:1]:
-        with pytest.raises(
-            LedgerError, match=r"with the schema and the public facts it had|only one of the latest thousand"
-        ):
+        with pytest.raises(LedgerError, match=r"with the schema and the public facts it had|only the latest thousand"):
             df.dp(epsilon=1).refine(answer)
     assert df.dp.session.spent == before
 
@@ -381,7 +379,7 @@ def test_an_answer_of_another_session_is_none_of_this_one():
     one, two = held(epsilon=20), held(epsilon=20)
     mine, yours = one.dp(epsilon=1).count(), two.dp(epsilon=1).count()
     assert mine._provenance.entry == yours._provenance.entry
-    with pytest.raises(LedgerError, match="only one of the latest thousand answers"):
+    with pytest.raises(LedgerError, match="only the latest thousand answers"):
         one.dp(epsilon=1).refine(yours)
     assert one.dp.session.spent.epsilon == 1
 

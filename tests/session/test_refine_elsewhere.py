@@ -62,8 +62,8 @@ def test_a_new_draw_is_paid_in_full_and_said_to_be_one(budget):
     mean = df.dp(epsilon=F(1, 2)).refine(first)
     assert session._rule.admit(before, preview) == session._state
     assert mean.spent == "epsilon=0.5 (beside epsilon=1)"
-    assert "a new draw, averaged by precision with entry 2" in mean.notes
-    assert any(note.startswith("drawn anew and not refined: with a delta or declared prices") for note in mean.notes)
+    assert "the mean of a new draw and entry 2, weighted by precision" in mean.notes
+    assert any(note.startswith("a new draw, not a refinement: with a delta or declared prices") for note in mean.notes)
     assert session.releases["query"].tolist()[-2:] == ["count()"] * 2
     third = df.dp(epsilon=F(1, 2)).refine(mean)
     assert third.query.averages == ((2, Price(F(1))), (3, Price(F(1, 2))))
@@ -178,7 +178,7 @@ def test_a_price_that_makes_it_another_question_is_refused_for_nothing():
     df = elsewhere(epsilon=50, delta=1e-6)
     answer = df.dp(epsilon=1).ecdf("age", bins=list(range(0, 101, 10)))
     before = df.dp.session.spent
-    with pytest.raises(LedgerError, match=r"adds up different numbers from before: refine with a plain epsilon"):
+    with pytest.raises(LedgerError, match=r"adds up other numbers than before: refine with a plain epsilon"):
         df.dp(rho=1).refine(answer)
     assert df.dp.session.spent == before
 

@@ -57,7 +57,7 @@ def test_the_text_does_not_follow_from_the_rows(tmp_path):
 def test_found_keys_of_units_of_several_rows_say_so(tmp_path):
     scan = pandas_dp.scan_parquet(write(FRAME, tmp_path, (2,)))
     (text,) = said(scan, PARTS["found keys"], unit="uid", max_rows=2)
-    assert "the columns 'ward', 'uid' of all rows come to this process, where a row takes about 100 bytes" in text
+    assert "the columns 'ward', 'uid' of all rows are loaded into this process, about 100 bytes for each row" in text
 
 
 def test_it_is_said_before_the_charge(tmp_path):
