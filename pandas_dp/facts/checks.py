@@ -106,7 +106,7 @@ def _ends(bounds: Iterable[Any], kind: Kind, line: Line) -> list[Fraction]:
         text = line.text.replace("(lower, upper)", "(0, 100)")
         needs = tuple((name, typed.replace("(lower, upper)", "(0, 100)")) for name, typed in line.needs)
         raise line._replace(text=text, needs=needs).refuse("bounds must be a pair of numbers, not of text")
-    return [kind.number(end, "each end of bounds") for end in ends]
+    return [kind.number(end, "bounds") for end in ends]
 
 
 @lru_cache(maxsize=256)

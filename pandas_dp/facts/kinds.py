@@ -235,7 +235,7 @@ def _exact(value: Any, argument: str) -> Fraction:
         else:
             exact = Fraction(str(value))  # of any float width: numpy writes the shortest decimal too
     except (ValueError, OverflowError, TypeError):
-        raise ArgumentValueError(f"{argument} must be a finite number") from None
+        raise ArgumentValueError(f"{argument} must be finite") from None
     if abs(exact) > LARGEST_BOUND:
         raise ArgumentValueError(f"{argument} must lie between -1e300 and 1e300")
     return exact

@@ -212,9 +212,9 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     if reason is None:
         whole = mark._whole or mark
         raise ArgumentValueError(
-            f"this frame was made from a table of the budget {whole.name!r}, and that budget already counts what is asked about its people. "
-            f"Ask that table: df.dp.query(...), or let that budget answer for the frame: {whole._terms()}. To begin anew: "
-            f"{whole._terms()}.close(), then protect again; the two budgets add up. If it is about other people, say so on "
+            f"this frame was made from a table of the budget {whole.name!r}, which already counts what is asked about its "
+            f"people. Ask that table: df.dp.query(...), or let that budget answer for the frame: {whole._terms()}. To begin "
+            f"anew: {whole._terms()}.close(), then protect again; the two budgets add up. If it is about other people, say so on "
             f"record: {line}"
         )
     return "source"

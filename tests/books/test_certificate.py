@@ -106,7 +106,7 @@ def test_it_begins_with_who_is_protected_by_how_much_what_was_published_and_what
     at = terms.index("Who is protected")
     assert terms[at : at + len(first)] == first
     assert "all rows with the same value of it, taken together. At most 3 of them count" in told["Who is protected"]
-    assert "whether or not one 'pid' is in the table" in told["Who is protected"]
+    assert "about whether one 'pid' is in the table is limited" in told["Who is protected"]
     assert "by a factor of at most 2.72 (epsilon 1)" in told["By how much"]
     assert told["By how much"].endswith("With a probability of at most 1e-6 this may fail (delta).")
     assert told["What was published"] == "Nothing yet. Left: epsilon 1."

@@ -101,7 +101,7 @@ def test_asking_again_is_free_and_the_price_is_charged():
         ({"within": 0}, ArgumentValueError, "within must be positive"),
         ({"within": -1}, ArgumentValueError, "within must be positive"),
         ({"within": "5"}, ArgumentTypeError, "within must be a number"),
-        ({"within": float("nan")}, ArgumentValueError, "within must be a finite number"),
+        ({"within": float("nan")}, ArgumentValueError, "within must be finite"),
         ({"within": 5, "confidence": 1}, ArgumentValueError, "confidence must lie between 0 and 1"),
         ({"within": 5, "confidence": 0}, ArgumentValueError, "confidence must lie between 0 and 1"),
         ({"within": 5, "confidence": 95}, ArgumentValueError, "confidence must lie between 0 and 1"),

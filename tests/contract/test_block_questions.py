@@ -39,7 +39,7 @@ def ask(df, function=len, epsilon=1, **terms):
         ({"bounds": (0, 9), "rows": 2.5}, "rows"),
         ({"bounds": (0, 9), "blocks": 10**7}, "blocks"),
         ({}, r"from the data: sample_and_aggregate\(function, bounds=\(lower, upper\)\)"),
-        ({"bounds": (9, 0)}, r"upper: sample_and_aggregate\(function, bounds=\(lower, upper\)\)"),
+        ({"bounds": (9, 0)}, r"in this order: sample_and_aggregate\(function, bounds=\(lower, upper\)\)"),
         (
             {"keys": 3, "aggregator": "vote"},
             r"list: sample_and_aggregate\(function, keys=\['A', 'B'\], aggregator='vote'",

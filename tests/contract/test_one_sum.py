@@ -93,7 +93,7 @@ def test_bounds_of_groups_are_told_and_kept():
     terms = {"unit": "id", "max_rows": 30, "max_groups": 2, "max_rows_per_group": 10, "neighbors": "replace_one"}
     frame = protected(visits(), epsilon=10**4, **terms)
     groups = frame.dp(epsilon=300).groupby("g", keys=KEYS)["x"].sum(bounds=BOUNDS)
-    assert "clipped to that of 30 rows at a bound (in groups 20, at most 10 in one); rows without" in groups.notes[-1]
+    assert "limited to that of 30 rows at a bound (in groups 20, at most 10 in one); rows without" in groups.notes[-1]
     assert abs(float(groups.sum()) - (HEAVY * 20 * 10 + LIGHT)) < WITHIN
 
 

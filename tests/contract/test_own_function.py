@@ -227,8 +227,8 @@ SPELT = r"release\(rows, sensitivity=1\)"
 REFUSED = {
     "sensitivity of 0": (lambda d: d.release(rows, sensitivity=0), ValueError, "sensitivity must be positive"),
     "below 0": (lambda d: d.release(rows, sensitivity=-1), ValueError, "sensitivity must be positive"),
-    "nan": (lambda d: d.release(rows, sensitivity=np.nan), ValueError, "sensitivity must be a finite number"),
-    "infinite": (lambda d: d.release(rows, sensitivity=np.inf), ValueError, "sensitivity must be a finite number"),
+    "nan": (lambda d: d.release(rows, sensitivity=np.nan), ValueError, "sensitivity must be finite"),
+    "infinite": (lambda d: d.release(rows, sensitivity=np.inf), ValueError, "sensitivity must be finite"),
     "tiny": (lambda d: d.release(rows, sensitivity=1e-260), ValueError, "between 1e-250 and 1e250"),
     "huge": (lambda d: d.release(rows, sensitivity=1e260), ValueError, "between 1e-250 and 1e250"),
     "text": (lambda d: d.release(rows, sensitivity="1"), TypeError, "sensitivity must be a number"),

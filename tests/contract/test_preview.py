@@ -305,7 +305,7 @@ def test_the_first_gaussian_noise_is_said_to_end_the_sum_of_epsilons():
     (note,) = df.dp.preview(rho=0.01).count().notes
     assert said in note
     told = re.match(
-        r"after this answer the budget pays for about (\d+) more at epsilon=1.25 instead of (\d+): Gaussian", note
+        r"after this answer the budget pays for about (\d+) more calls at epsilon=1.25 instead of (\d+): Gaussian", note
     )
     assert told is not None
     calls, before = map(int, told.groups())

@@ -282,8 +282,8 @@ for frame in (df, df[df.age > 30], pandas_dp.read_csv("a.csv", dtype={"age": "In
     assert (
         told
         == [
-            "this folder holds the ledger 'visits.dpledger', but no session is open: first continue its budget, and if it is "
-            "about the same content, add the table= and version= that it had: then answers come back for free",
+            "this folder holds the ledger 'visits.dpledger', but no session is open: first continue its budget, and if the "
+            "content is the same, add the table= and version= that it had: then stored answers are free",
             "df.dp.protect(epsilon=1, ledger='visits.dpledger')  # continues: 1 of 1 spent",
         ]
         * 3
@@ -326,8 +326,8 @@ print(*[one.message for one in seen], sep="\\n")
     told = [line.partition("  #")[0] for line in lines(asked, tmp_path)]
     assert told[0] == (
         "this folder holds the ledgers 'a.dpledger', 'b.dpledger', 'c.dpledger', but no session is open: first continue the "
-        "budget of this table, and if it is about the same content, add the table= and version= that it had: then answers "
-        "come back for free"
+        "budget of this table, and if the content is the same, add the table= and version= that it had: then stored "
+        "answers are free"
     )
     assert told[1:4] == shown
     assert [line for line in told[4:] if line.startswith("df.")] == shown

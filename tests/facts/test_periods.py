@@ -316,7 +316,7 @@ def test_a_damaged_record_is_refused(change):
         (("H", "at"), Kind("datetime"), "type period='h'"),
         ((["D"], "at"), Kind("datetime"), "type period='D'"),
         ((1, "at"), Kind("datetime"), "type period='D'"),
-        (("D", None), Kind("datetime"), "time= is the name of the column"),
+        (("D", None), Kind("datetime"), "period= needs time=, the name of the column"),
         (("D", "at"), None, "a table without a column 'at' has no day"),
         (("D", "at"), Kind("number"), "'at' holds no dates"),
         (("D", "at"), Kind("key"), "pd.to_datetime(df['at'])"),

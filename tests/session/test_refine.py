@@ -273,7 +273,7 @@ def test_only_the_latest_answers_are_remembered(monkeypatch):
     df = held(epsilon=20)
     answers = [df.dp(epsilon=1, fresh=True).count() for _ in range(3)]
     assert len(df.dp.session._drawn) == 2
-    with pytest.raises(LedgerError, match="one of the latest thousand"):
+    with pytest.raises(LedgerError, match="only the latest thousand"):
         df.dp(epsilon=1).refine(answers[0])
     assert df.dp(epsilon=1).refine(answers[2]) is not None
 
