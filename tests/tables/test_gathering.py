@@ -31,7 +31,7 @@ def said(held: Any, ask: Any, **terms: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         ask(held.dp(epsilon=8, delta=1e-6) if ask is PARTS["found keys"] else held.dp(epsilon=8))
-    return [str(one.message) for one in heard if "all at once" in str(one.message)]
+    return [str(one.message) for one in heard if "all rows at once" in str(one.message)]
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -65,6 +65,6 @@ def test_it_is_said_before_the_charge(tmp_path):
     session = scan.dp.protect(100, 1e-3, name=fresh())
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "this question needs")
-        with pytest.raises(UserWarning, match="all at once"):
+        with pytest.raises(UserWarning, match="all rows at once"):
             WHOLE["own function"](scan.dp(epsilon=8))
     assert session.spent.epsilon == 0
