@@ -435,7 +435,7 @@ class BlockQuestions(PreparedFrame):
         if isinstance(norm, bool) or norm not in (1, 2):
             meant = {"1": "1", "2": "2"}.get(norm.lower().removeprefix("l")) if isinstance(norm, str) else None
             raise ArgumentValueError(
-                "norm must be 1 (sum of the changes) or 2 (root of the sum of their squares)"
+                "sensitivity bounds the sum of the changes with norm=1, and the root of the sum of their squares with norm=2"
                 f"{f': norm={meant}' if meant else ''}"
             )
         of = () if names is None else _names(names)

@@ -125,7 +125,9 @@ class PricedColumn(ColumnForms):
         except (ArgumentTypeError, ArgumentValueError) as error:
             if error._needs is not None:  # of this call, which has one pair of bounds and a list
                 why, needs, otherwise = error._needs
-                error.args, error._needs = (why,), (why, LACKING, otherwise) if needs[0][0] == "bounds" else None
+                renamed = any(typed.startswith("=") for _, typed in needs)
+                needs = needs if renamed else LACKING if needs[0][0] == "bounds" else ()
+                error.args, error._needs = (why,), (why, needs, otherwise) if needs else None
             raise
 
     @letting_go

@@ -22,7 +22,7 @@ from pandas_dp.release.html import scalar_html
 from pandas_dp.release.plots import Column, Curve, draw, plotting
 from pandas_dp.release.provenance import Provenance
 from pandas_dp.release.summary import jsonable
-from pandas_dp.release.text import describe, legible, named, per_period, protected, unit_terms
+from pandas_dp.release.text import ELSEWHERE, describe, legible, named, per_period, protected, unit_terms
 
 ROWS_FROM = {  # by lineage
     "source": "rows of the table as it was protected",
@@ -34,20 +34,6 @@ OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: popul
 NO_MORE = "no cost beyond"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 INTERVAL, JSON = ".interval(0.95, of='population')", "pathlib.Path('answer.json').write_text(answer.to_json())"
-# under which other packages keep an error bar and the noise
-ENDS = (
-    *("lower", "upper", "error", "error_bar", "ci", "conf_int", "confidence_interval", "margin", "moe"),
-    *("std_error", "stderr", "std_err", "se", "sem"),
-)
-NOISE = ("variance", "var", "std", "sd", "scale", "sigma", "noise", "noise_scale", "noise_std")
-_ELSEWHERE = {  # what is done with answers, but is no method of one
-    "consistent reconcile make_consistent": "answers are made consistent, for free, by pandas_dp.reconcile([this, that])",
-    "refine average combine": "to draw it again, better or averaged with this one, type df.dp(epsilon=0.5).refine(answer)",
-    "params coef coef_ coefficients intercept intercept_ summary predict": (
-        "the answer of linear_regression() is a Series of its coefficients, by name: answer['intercept'], answer.table()"
-    ),
-}
-ELSEWHERE = {name: hint for names, hint in _ELSEWHERE.items() for name in names.split()}
 ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
 
 
@@ -82,11 +68,7 @@ class Release(Spelled):
 
         def _spelt(self, name):
             """Say where an error bar is, or which name is close."""
-            if name in NOISE:
-                return ": .mechanism names the noise, .interval() is an error bar, and .scale of a preview is how large it is"
-            if name in ELSEWHERE:
-                return f": {ELSEWHERE[name]}"
-            return ": an error bar is .interval(), and .table() shows it" if name in ENDS else super()._spelt(name)
+            return f": {ELSEWHERE[name]}" if name in ELSEWHERE else super()._spelt(name)
 
     def _keep(self, value: Any, provenance: Provenance) -> None:
         # past pandas' own attribute handling, which would take a name for a column

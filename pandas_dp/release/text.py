@@ -16,6 +16,21 @@ from pandas_dp.core.privacy import PrivacyUnit
 if TYPE_CHECKING:
     from pandas_dp.release.plots import Column
 
+_ELSEWHERE = {  # names of other packages, and of what is done with answers but is no method of one
+    "lower upper error error_bar ci conf_int confidence_interval margin moe std_error stderr std_err se sem": (
+        "an error bar is .interval(), and .table() shows it"
+    ),
+    "variance var std sd scale sigma noise noise_scale noise_std": (
+        ".mechanism names the noise, .interval() is an error bar, and .scale of a preview is how large it is"
+    ),
+    "consistent reconcile make_consistent": "answers are made consistent, for free, by pandas_dp.reconcile([this, that])",
+    "refine average combine": "to draw it again, better or averaged with this one, type df.dp(epsilon=0.5).refine(answer)",
+    "params coef coef_ coefficients intercept intercept_ summary predict": (
+        "the answer of linear_regression() is a Series of its coefficients, by name: answer['intercept'], answer.table()"
+    ),
+}
+ELSEWHERE = {name: hint for names, hint in _ELSEWHERE.items() for name in names.split()}
+
 COUNTED = "; counted: "  # between what somebody can do with a budget and the sums that say so
 DIGITS = 2  # significant digits of an error bar
 PLAIN_RANGE = (1e-9, 1e15)  # beyond it numbers are written with an exponent

@@ -214,8 +214,8 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
         raise ArgumentValueError(
             f"this frame was made from a table of the budget {whole.name!r}, which already counts what is asked about its "
             f"people. Ask that table: df.dp.query(...), or let that budget answer for the frame: {whole._terms()}. To begin "
-            f"anew: {whole._terms()}.close(), then protect again; the two budgets add up. If it is about other people, say so on "
-            f"record: {line}"
+            f"anew: {whole._terms()}.close(), then protect again; the two budgets add up. If it is about other people, say so "
+            f"on record: {line}"
         )
     return "source"
 

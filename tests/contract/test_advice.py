@@ -389,7 +389,7 @@ def test_lines_name_a_frame_that_is_not_protected_as_it_is_written(monkeypatch):
     visits = other["visits"]
     with pytest.raises(pandas_dp.UnverifiedFrameError, match=r"\nvisits\.dp\.protect\(") as caught:
         visits.dp(epsilon=1).count()
-    assert "unrelated data are protected under another name=" in str(caught.value)
+    assert "unrelated data: protect them under another name=" in str(caught.value)
     with pytest.raises(pandas_dp.UnverifiedFrameError, match=r"\nframe = other\['visits'\]; frame\.dp\.protect\("):
         other["visits"].dp(epsilon=1).count()
 

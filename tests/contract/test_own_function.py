@@ -239,14 +239,18 @@ REFUSED = {
     "norm of 3": (
         lambda d: d.release(both, sensitivity=1, names=NAMES, norm=3),
         ValueError,
-        r"root of the sum of their squares\)$",
+        r"root of the sum of their squares with norm=2$",
     ),
     "norm of true": (
         lambda d: d.release(both, sensitivity=1, names=NAMES, norm=True),
         ValueError,
-        r"root of the sum of their squares\)$",
+        r"root of the sum of their squares with norm=2$",
     ),
-    "norm of inf": (lambda d: d.release(both, sensitivity=1, names=NAMES, norm="inf"), ValueError, r"their squares\)$"),
+    "norm of inf": (
+        lambda d: d.release(both, sensitivity=1, names=NAMES, norm="inf"),
+        ValueError,
+        r"their squares with norm=2$",
+    ),
     "norm of text": (
         lambda d: d.release(both, sensitivity=1, names=NAMES, norm="L1"),
         ValueError,

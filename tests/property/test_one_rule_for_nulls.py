@@ -123,6 +123,7 @@ COLUMNWISE = {  # several answers, each about its own column
     "agg": ("cost",),
     "agg by column": ("cost", "day"),
     "agg of groups": ("cost",),
+    "agg of a column": ("cost",),
     "agg by name": ("age", "cost"),
     "describe": ("cost",),
     "describe ranks": ("cost",),

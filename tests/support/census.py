@@ -234,6 +234,7 @@ TRUE: dict[str, Truth] = {
     "regression": fitted,
     "regression on categories": fitted_by_ward,
     "agg": lambda t: pairs([len(t), *cut(t, "cost").agg(["sum", mean, "max"]), NO], [NO] * 4 + [t["ward"].nunique()]),
+    "agg of a column": lambda t: [len(t), mean(cut(t, "cost"))],
     "agg by column": lambda t: [cut(t, "cost").std(), low(cut(t, "day"), 0.5)],
     "agg by name": lambda t: pairs([low(cut(t, "age"), 0.5), NO], [NO, cut(t, "cost").min()]),
     "agg of groups": lambda t: by(t, lambda g: [len(g), *cut(g, "cost").agg(["sum", std]), low(cut(g, "age"), 0.5)]),

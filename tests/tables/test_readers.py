@@ -382,7 +382,7 @@ def test_what_is_not_remembered(tmp_path):
         with pandas_dp.read_csv(path, **options) as parts:
             frame = next(iter(parts))
         assert frames._names(frame) == frozenset()
-    for words in ("an open file", "not remembered"):
+    for words in ("An open file", "not remembered"):
         assert words in " ".join((pandas_dp.read_parquet.__doc__ or "").split())
     assert "``chunksize=``" in (pandas_dp.read_csv.__doc__ or "")
 
