@@ -513,7 +513,7 @@ def test_a_command_that_lacks_something_names_all_of_it_in_a_line_that_works(
         main([command, *(text for one in given for text in ([one, VALUES[one]] if one in VALUES else [one]))])
     told = capsys.readouterr().err
     assert (end.value.code, told.count(f"{command} needs ")) == (2, 1)
-    line = told[told.index("pandas-dp " + command) :].partition("; a version")[0]
+    line = told[told.index("pandas-dp " + command) :].partition("; with a version")[0]
     with pytest.raises(SystemExit) as end:
         main(shlex.split(line)[1:])
     assert end.value.code == 0, capsys.readouterr().err

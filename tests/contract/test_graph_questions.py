@@ -106,7 +106,7 @@ def test_refusals(monkeypatch):
     for wrong in ("ten", True, [10], pd.Timedelta("1h")):
         refuse("max_weight must be a number.*" + line, TypeError, max_weight=wrong)
     for wrong in (np.nan, np.inf, -np.inf):
-        refuse("finite number.*" + line, max_weight=wrong)
+        refuse("must be finite.*" + line, max_weight=wrong)
     for wrong in (0, -1, -1e-300, 1e-299):
         refuse("positive.*" + line, max_weight=wrong)
     refuse("between -1e300 and 1e300.*" + line, max_weight=1e301)

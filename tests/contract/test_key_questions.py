@@ -178,7 +178,7 @@ def test_no_rows_and_no_keys():
             assert len(answer) == 0
             repr(answer)
             answer.to_json()
-        assert "no key has a noisy count of 2 rows" in repr(q.value_counts("x"))
+        assert "no key has a noisy count of at least 2 rows" in repr(q.value_counts("x"))
 
 
 # --------------------------------------------------------------------------------------------------------------- price
