@@ -46,8 +46,8 @@ def closest(name: object, known: Iterable[object], near: float = 0.6) -> str:
     names = [other for other in known if isinstance(other, str) and len(other) <= LONGEST_NAME]
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return ""
-    same = SAME.get(name.lower(), "")
-    return same if same in names else next(iter(get_close_matches(name, names, n=1, cutoff=near)), "")
+    words = {other: meant for other, meant in SAME.items() if meant in names} | dict(zip(names, names, strict=True))
+    return words.get(name.lower()) or next((words[one] for one in get_close_matches(name, words, n=1, cutoff=near)), "")
 
 
 def did_you_mean(name: object, known: Iterable[object], near: float = 0.6) -> str:
