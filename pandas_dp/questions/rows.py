@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
@@ -107,8 +108,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""
         made = object.__new__(type(self))
-        for name in PreparedFrame.__slots__:
-            setattr(made, name, changed.get(name, getattr(self, name)))
+        for name, held in (*zip(PreparedFrame.__slots__, HELD(self), strict=True), *changed.items()):
+            setattr(made, name, held)
         made._call = None
         return made
 
@@ -196,7 +197,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         table = frames.lookup(self._frame)
         frame = self._empty() if table is None else self._of(table).empty
         names = frame.columns
-        frames.check_names(names)
+        if table is None or self._steps:  # else that was checked before
+            frames.check_names(names)
         if column not in names and column in self._frame.index.names:
             raise ArgumentValueError(
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
@@ -324,3 +326,6 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if self._ahead is not None:
             return self._ahead(table, query, columns, self._fresh)
         return table.session._ask(query, table, columns, self._fresh)
+
+
+HELD = attrgetter(*PreparedFrame.__slots__)  # all that one holds, in this order

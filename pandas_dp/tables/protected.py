@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import pandas as pd
 
@@ -216,6 +217,7 @@ class Table:
         known = query.aggregate.by_rows and terms.public_rows is not None
         drawn = (terms.public_rows, *(() if terms.counted else ("typed",))) if known else ()
         groups = "" if query.groups is None else f", max_groups={query.groups}"
+        held = ref(self)  # so that a table that is let go of goes, though its answers are remembered
         drawn += query.aggregate.drawn(terms)
         return gate.Request(
             ledger=session._ledger,
@@ -228,7 +230,7 @@ class Table:
             unit=unit,
             whole=whole,
             recipe=lambda: query.aggregate.steps(terms),
-            view=lambda: open_view(self, query.steps, schema, frozenset(read)),
+            view=lambda: open_view(held(), query.steps, schema, frozenset(read)),  # type: ignore[arg-type]  # who asks has it
             fresh=fresh,
             periods=periods,
         )
@@ -309,7 +311,9 @@ def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
 
 def caution_of(request: gate.Request, table: Table, columns: tuple[str, ...]) -> None:
     """Warn where a question on files or partitions will hold all of their rows; what is said follows from public facts."""
-    look = None if table.scan is None else next(request.recipe(), None)
+    if table.scan is None:
+        return
+    look = next(request.recipe(), None)
     if not isinstance(look, Measurement) or by_parts(look.statistic, request.unit):
         return
     read = dict.fromkeys([*columns, request.unit.column] if request.unit.column is not None else columns)
