@@ -41,7 +41,7 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
 # names of columns that say whose row it is, and hold no quantity
-IDENTIFIER = re.compile(r"(.*[_ ]|u|p)?id|(.*[_ ])?(no|nr|number|key)", re.IGNORECASE)
+IDENTIFIER = r"(?i)(.*[_ ]|u|p)?id|(.*[_ ])?(no|nr|number|key)"
 DATE = re.compile(  # 03/04/2013 is in March or in April
     r"\d{4}([-/]\d{1,2}([-/]\d{1,2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?)?)?", re.ASCII
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -140,7 +141,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """Columns of numbers and others, to name in a line to type: of numbers those last that look like identifiers."""
         kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items() if isinstance(name, str)}
         numeric = [name for name, kind in kinds.items() if kind is not None and kind.name == "number"]
-        numeric.sort(key=lambda name: IDENTIFIER.fullmatch(name) is not None)
+        numeric.sort(key=lambda name: re.fullmatch(IDENTIFIER, name) is not None)
         return numeric, [name for name in kinds if name not in numeric]
 
     def _lacks(self, parameters: Iterable[str], values: Mapping[str, Any]) -> dict[str, str]:

@@ -19,7 +19,6 @@ from pandas_dp.aggregates.base import Terms
 from pandas_dp.core import gate
 from pandas_dp.core.measurement import AddsUp, ByClass, Measurement
 from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.core.statistics.blocks import BlockMeans, BlockTotals
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_of, kind_or_none, without_rows
@@ -325,6 +324,11 @@ def caution_of(request: gate.Request, table: Table, columns: tuple[str, ...]) ->
 
 def by_parts(statistic: Any, unit: PrivacyUnit) -> bool:
     """Whether a statistic, or the one that it is made of, is worked out part by part; see `computed`."""
+    from pandas_dp.core.statistics.blocks import (  # here, so that importing the package costs little
+        BlockMeans,
+        BlockTotals,
+    )
+
     made_of = [statistic, *(vars(statistic).values() if hasattr(statistic, "__dict__") else ())]
     made_of = [BlockTotals(one) if isinstance(one, BlockMeans) else one for one in made_of]
     return any(
