@@ -30,7 +30,7 @@ from pandas_dp.session.ledger_forms import RESTORE, naming, prepare
 
 MOST = 1000  # entries of a program after which it removes what is remembered of others that are smaller
 # budget, number of its last entry, and its digest or nothing
-KEPT = "([1-9][0-9]{0,17})-([1-9][0-9]{0,17})-([0-9a-f]{64}|)"
+KEPT = re.compile("([1-9][0-9]{0,17})-([1-9][0-9]{0,17})-([0-9a-f]{64}|)")
 Seen = tuple[int, str]  # number and digest of the last entry of one budget, an empty one where it was not looked up
 
 
@@ -273,7 +273,7 @@ def _place(identifier: str) -> str:
 
 def _kept(place: str) -> list[tuple[str, str, Seen]]:
     """What lies in a folder: names of files, and for each its budget, the number of an entry and its digest."""
-    found = [(name, re.fullmatch(KEPT, name)) for name in os.listdir(place)]
+    found = [(name, KEPT.fullmatch(name)) for name in os.listdir(place)]
     return [(name, kept[1], (int(kept[2]), kept[3])) for name, kept in found if kept]
 
 
@@ -292,7 +292,7 @@ def _remembered(identifier: str) -> dict[str, Seen]:
 def _named(place: str, budget: str, seen: Seen) -> str:
     """The name for an entry; of a digest that is none, as a ledger file from elsewhere may have it, the number alone."""
     name = f"{budget}-{seen[0]}-{seen[1]}"
-    return os.path.join(place, name if re.fullmatch(KEPT, name) else f"{budget}-{seen[0]}-")
+    return os.path.join(place, name if KEPT.fullmatch(name) else f"{budget}-{seen[0]}-")
 
 
 def _keep(place: str, budget: str, seen: Seen) -> None:
