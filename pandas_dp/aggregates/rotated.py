@@ -98,15 +98,16 @@ class Accepted:
         few: Bools,
     ) -> None:
         self.noise, self.middle, self.slope, self.weights, self.few = noise, middle, np.maximum(slope, 0), weights, few
-        self.ends = np.stack([np.broadcast_to(np.asarray(end, dtype=np.float64), middle.shape) for end in ends])
+        self.ends = np.empty((2, *middle.shape))
+        self.ends[0], self.ends[1] = ends
+        self._shares = [(rows, share) for rows, share in ((~few, 1.0), (few, SHARE_OF_FEW)) if rows.any()]
 
     def left(self, positions: Floats, level: float) -> Floats:
         """What is left of the half-width at positions of shape (..., n): they are accepted where it is not negative."""
         distance, weights = np.abs(self.middle - positions) * self.slope, self.weights(positions)
         half: Floats = np.empty(positions.shape)
-        for chosen, wanted in ((~self.few, level), (self.few, 1 - (1 - level) * SHARE_OF_FEW)):
-            if chosen.any():
-                half[..., chosen] = self.noise.half_widths(weights[..., chosen], wanted)
+        for chosen, share in self._shares:
+            half[..., chosen] = self.noise.half_widths(weights[..., chosen], 1 - (1 - level) * share)
         return half - distance
 
     def bounds(self, level: float) -> Floats:

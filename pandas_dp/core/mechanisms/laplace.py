@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -97,12 +98,11 @@ class DiscreteLaplace(Noise):
         enough.
         """
         sizes, level = np.abs(weights), max(level, 1e-6)  # narrower ones would be rounding alone
-        total = np.add.reduce  # over the draws
-        added, length, largest = total(sizes), np.sqrt(total(sizes**2)), np.maximum.reduce(sizes)
+        added, length, largest = np.add.reduce(sizes), np.sqrt(np.add.reduce(sizes**2)), np.maximum.reduce(sizes)
         bound: NDArray[np.float64] = np.minimum(self.combined(level) * length, (self.tail(level) + 1) * added)
         if len(sizes) > MOST_APART or level > HIGHEST_APART:
             return bound
-        largest = np.where(largest > 0, largest, 1)
+        largest = largest + (largest == 0)
         apart = np.maximum(sizes / largest, LEAST_OF_LARGEST)
         apart.sort(axis=0)
         for i in range(1, len(apart)):
@@ -113,8 +113,8 @@ class DiscreteLaplace(Noise):
         x = _longest(1 - level) * length / largest
         for _ in range(STEPS_OF_NEWTON):
             terms = shares * np.exp(-x / apart)
-            chance = total(terms)
-            x = x + np.log(chance / (1 - level)) * chance / total(terms / apart)
+            chance = np.add.reduce(terms)
+            x = x + np.log(chance / (1 - level)) * chance / np.add.reduce(terms / apart)
         found: NDArray[np.float64] = np.minimum(bound, x * largest * float(self.scale) + added)
         return found
 
@@ -131,6 +131,7 @@ class DiscreteLaplace(Noise):
         return 0.0 if x > 300 else math.sqrt(0.5) / math.sinh(x)
 
 
+@lru_cache
 def _longest(chance: float) -> float:
     """The t of `DiscreteLaplace.combined`, for continuous noise of scale 1, beyond which a sum lies with this probability."""
     decay = -math.log(chance)
