@@ -310,9 +310,7 @@ def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
 
 def caution_of(request: gate.Request, table: Table, columns: tuple[str, ...]) -> None:
     """Warn where a question on files or partitions will hold all of their rows; what is said follows from public facts."""
-    if table.scan is None:
-        return
-    look = next(request.recipe(), None)
+    look = None if table.scan is None else next(request.recipe(), None)
     if not isinstance(look, Measurement) or by_parts(look.statistic, request.unit):
         return
     read = dict.fromkeys([*columns, request.unit.column] if request.unit.column is not None else columns)
