@@ -152,14 +152,16 @@ class Covariance(Together):
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a DataFrame on the columns, symmetric."""
-        scale = np.outer(self.halves, self.halves)  # shape (columns, columns)
+        halves = self.halves
+        scale = np.outer(halves, halves)  # shape (columns, columns)
         if self.ddof:
             rows = max(sums.rows, 2.0)
             scale = scale * (rows / (rows - 1))
         table = _table(fitted(sums.covariances) * scale, self.columns)
         cells = tuple(lattice.cells for lattice in self.lattices)
-        error = Covariances(sums, self.columns, tuple(self.halves.tolist()), cells, self.ddof)
-        whole = any(error.ends(i, j, LEVEL) == error.whole(i, j) for i, j in product(range(len(cells)), repeat=2))
+        error = Covariances(sums, self.columns, tuple(halves.tolist()), cells, self.ddof)
+        pairs = combinations_with_replacement(range(len(cells)), 2)
+        whole = any(error.ends(i, j, LEVEL) == error.whole(i, j) for i, j in pairs)
         return Answer(table, noise.name, error, (ALL,) if whole else ())
 
 

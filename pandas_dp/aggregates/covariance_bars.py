@@ -168,10 +168,10 @@ class Covariances:
 
     def ends(self, i: int, j: int, level: float) -> tuple[float, float]:
         """Least and largest possible covariance of two columns."""
-        failing, (least, most) = 1 - level, self.whole(i, j)
+        failing, (least, most), rows = 1 - level, self.whole(i, j), self._rows
         unit = self.sums.noise.combined(1 - (1 - OF_MEANS) * failing)
         means = [self._mean(k, self.sums.noise.combined(1 - OF_MEANS * failing / 2)) for k in (i, j)]
-        corners = [self._roots(self._moved(i, j, a, b), self._rows, unit, self.ddof) for a, b in product(*means)]
+        corners = [self._roots(self._moved(i, j, a, b), rows, unit, self.ddof) for a, b in product(*means)]
         rounding = (1 + self.ddof) * (1 / self.cells[i] + 1 / self.cells[j] + 4 / ONE)
         low, high = min(corner[0] for corner in corners), max(corner[1] for corner in corners)
         return max(low - rounding, least), min(high + rounding, most)

@@ -24,7 +24,7 @@ from pandas_dp.aggregates.base import (
     noise_of,
 )
 from pandas_dp.aggregates.forms import Form, form_of
-from pandas_dp.aggregates.rotated import FEW, Law, at_ends, known, least_seen
+from pandas_dp.aggregates.rotated import FEW, Bools, Law, at_ends, known, least_seen
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, Ratio, Spread
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -85,12 +85,13 @@ class Mean(SingleLook):
         pairs, law = form.features(noisy), form.law(noise)
         error = Ratio(pairs, law, self.lattice, self.kind, self.labels is None, form.row)
         values = [self.of_cell(pair, form.row) for pair in pairs]
-        value, notes = of_known(values, pairs, form.row, law, self.labels, self.column)
-        return Answer(value, noise.name, error, (*notes, *self.notes(pairs, form.row, law)))
+        seen = known(pairs, law)
+        value, notes = of_known(values, pairs, form.row, law, self.labels, self.column, seen)
+        return Answer(value, noise.name, error, (*notes, *self.notes(pairs, form.row, law, seen)))
 
-    def notes(self, features: Sequence[Sequence[int]], row: int, noise: Law) -> tuple[Caution, ...]:
+    def notes(self, features: Sequence[Sequence[int]], row: int, noise: Law, seen: Bools) -> tuple[Caution, ...]:
         """What means with rows to speak of say: that one is, or may be, at an end of the bounds, or nothing is known of any."""
-        known_of = [one for one, seen in zip(features, known(features, noise), strict=True) if seen]
+        known_of = [one for one, enough in zip(features, seen, strict=True) if enough]
         if self.kind.name == "bool" or not known_of:
             return ()
         lower, upper, whole = at_ends(known_of, noise, LEVEL)  # falsely, 1 % off a bound, with 2.2 to 2.9 % as measured
@@ -181,7 +182,7 @@ class Variance(SingleLook):
         form, noise = self.form(terms), noise_of(look)
         triples, law = form.features(noisy), form.law(noise)
         values = [self.spread(triple, form.row) for triple in triples]
-        value, notes = of_known(values, triples, form.row, law, self.labels, self.column)
+        value, notes = of_known(values, triples, form.row, law, self.labels, self.column, known(triples, law))
         return Answer(value, noise.name, self.error(triples, law, form.row), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -286,12 +287,12 @@ def of_known(
     noise: Law,
     labels: Labels | CrossLabels | None,
     name: str,
+    seen: Bools,
 ) -> tuple[Any, tuple[Caution, ...]]:
-    """One value, or a Series by group, missing where there are too few rows, and a note that says so.
+    """One value, or a Series by group, missing where there are too few rows to be `seen`, and a note that says so.
 
     `row` is what the features of a row add up to.
     """
-    seen = known(features, noise)
     notes = () if seen.all() else (none_seen(noise, len(features[0]), row, labels is not None),)
     if labels is not None:  # with the dtype of the values, also where all are missing
         return pd.Series(values, index=labels.index(), name=name).where(seen), notes

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-# of the search for an end: it stops where less than a billionth of the width is left, mostly after two rounds; after the last
-# one less than a thousandth is, but where there are few rows
-ROUNDS, ENOUGH = 4, 1e-9
+# of the search for an end: it stops where less than a hundredth of the width is left, mostly after one round. The chord that is
+# then drawn ends just beyond it, by less than a millionth of the width but where there are few rows
+ROUNDS, ENOUGH = 4, 0.01
 EMPTY = 0.98  # two-sided: without a row the noisy number of rows is above its half-width with half of the rest, 1 %
 FEW, SHARE_OF_FEW = 2, 0.1  # below so many thresholds intervals are taken at a tenth of the error probability
 SHARE_OF_MEAN = 0.05  # of the error probability of a variance, for the mean it is taken around
@@ -98,36 +98,39 @@ class Accepted:
         few: Bools,
     ) -> None:
         self.noise, self.middle, self.slope, self.weights, self.few = noise, middle, np.maximum(slope, 0), weights, few
-        self.ends = np.stack([np.broadcast_to(np.asarray(end, dtype=np.float64), middle.shape) for end in ends])
+        self.ends = np.empty((2, *middle.shape))
+        self.ends[0], self.ends[1] = ends
+        self._shares = [(rows, share) for rows, share in ((~few, 1.0), (few, SHARE_OF_FEW)) if rows.any()]
 
     def left(self, positions: Floats, level: float) -> Floats:
         """What is left of the half-width at positions of shape (..., n): they are accepted where it is not negative."""
         distance, weights = np.abs(self.middle - positions) * self.slope, self.weights(positions)
         half: Floats = np.empty(positions.shape)
-        for chosen, wanted in ((~self.few, level), (self.few, 1 - (1 - level) * SHARE_OF_FEW)):
-            if chosen.any():
-                half[..., chosen] = self.noise.half_widths(weights[..., chosen], wanted)
+        for chosen, share in self._shares:
+            half[..., chosen] = self.noise.half_widths(weights[..., chosen], 1 - (1 - level) * share)
         return half - distance
 
     def bounds(self, level: float) -> Floats:
         """The outermost accepted positions, or ones just beyond, shape (2, n).
 
         The crossing of a convex function lies inwards of where a chord between both sides of it meets 0, and outwards of where
-        a chord on its far side, made longer, does.
+        a chord on its far side, made longer, does. No end depends on the others that are searched beside it.
         """
         inner, outer = np.array([self.middle, self.middle]), self.ends
         within, beyond = self.left(np.array([inner, outer]), level)
-        beyond = np.minimum(beyond, 0)
+        beyond, done = np.minimum(beyond, 0), np.zeros(outer.shape, dtype=bool)
+        found = nearer = outer + (inner - outer) * _share(beyond, beyond - within)
         for _ in range(ROUNDS):
-            nearer = outer + (inner - outer) * _share(beyond, beyond - within)
             left = np.minimum(self.left(nearer, level), 0)
             longer = (nearer - outer) * _share(left, beyond - left)
             inner = nearer + (inner - nearer) * np.minimum(_share(longer, inner - nearer), 1)
-            outer, beyond = nearer, left
-            if (np.abs(outer - inner) <= ENOUGH * np.abs(outer - self.middle)).all():
+            outer, beyond, within = nearer, left, np.maximum(self.left(inner, level), 0)
+            nearer = outer + (inner - outer) * _share(beyond, beyond - within)
+            found = np.where(done, found, nearer)
+            done |= np.abs(outer - inner) <= ENOUGH * np.abs(outer - self.middle)
+            if done.all():
                 break
-            within = self.left(inner, level)
-        return outer
+        return found
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
@@ -204,15 +207,15 @@ def variances(features: Any, row: float, ddof: int, noise: Law, level: float) ->
     """
     exact = np.array(features, dtype=np.float64)
     spent = SHARE_OF_MEAN * (1 - level)
-    mean, few = mean_of_three(exact, noise), few_rows(exact, noise)
+    mean = mean_of_three(exact, noise)
     least, most = mean.bounds(1 - spent)
     around = [np.clip(mean.middle, least, most), *(least + place * (most - least) for place in PLACES)]
     t, tried = np.concatenate(around), len(around)  # shape (tried * variances,)
-    first, second, third = np.tile(exact.T, tried)
+    few, (first, second, third) = np.tile(mean.few, tried), np.tile(exact.T, tried)
     total, top = first + second + third, np.ones(len(t))
     if ddof:
         halves = [half_width((1.0,) * 3, noise, 1 - spent * share) for share in (SHARE_OF_FEW, 1)]
-        fewest = np.maximum(2 * row, total - np.where(np.tile(few, tried), *halves))
+        fewest = np.maximum(2 * row, total - np.where(few, *halves))
         top = fewest / (fewest - row)
     rest = total - ddof * row
     possible = np.maximum((1 - t**2) * (rest * top if ddof else total), 0)
@@ -222,7 +225,7 @@ def variances(features: Any, row: float, ddof: int, noise: Law, level: float) ->
     def weights(v: Floats) -> Floats:
         return np.array([(1 - t) ** 2 - v, (1 + t) ** 2 - v, t**2 - 1 - v])
 
-    variance = Accepted(noise, likely, rest, weights, (0, top), np.tile(few, tried))
+    variance = Accepted(noise, likely, rest, weights, (0, top), few)
     low, high = variance.bounds(level + (1 + ddof) * spent).reshape(2, tried, -1)
     return np.stack([low.min(axis=0), high.max(axis=0)])
 

@@ -16,7 +16,7 @@ from pandas_dp.aggregates.base import AT, IN_ROWS, Answer, ExpectedError, Single
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.forms import Form, form_of
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, of_known
-from pandas_dp.aggregates.rotated import Law, half_width, mean_of_three
+from pandas_dp.aggregates.rotated import Law, half_width, known, mean_of_three
 from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive, Ends, ErrorModel, Ratio, around, series_of
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.sums import Moments
@@ -153,10 +153,11 @@ class SharedMoments(SingleLook):
         if isinstance(question, Variance):
             roots = [replace(question, root=True).spread(f, row) for f in parts]
             values = roots if question.root else [x * x for x in roots]
-            value, notes = of_known(values, parts, row, law, labels, column)
+            value, notes = of_known(values, parts, row, law, labels, column, known(parts, law))
             return value, question.error(tuple(parts), law, row), notes
-        value, notes = of_known([self._mean(f, row) for f in parts], parts, row, law, labels, column)
-        return value, self._mean_error(parts, row, law), (*notes, *question.notes(parts, row, law))
+        seen = known(parts, law)
+        value, notes = of_known([self._mean(f, row) for f in parts], parts, row, law, labels, column, seen)
+        return value, self._mean_error(parts, row, law), (*notes, *question.notes(parts, row, law, seen))
 
     def _sum(self, f: Features, row: int) -> Any:
         top, bottom = self.lattice.step.as_integer_ratio()

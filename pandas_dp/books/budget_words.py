@@ -24,7 +24,7 @@ from pandas_dp.facts.periods import Periods
 USUAL_DELTA = Fraction(1, 10**6)  # of a budget that gets one for finding keys
 MOST_DELTA = Fraction(1, 100)  # of a total that is proposed
 SMALL = "ask with a small delta: it must be far below 1 / people, such as delta=1e-7"
-_EXTENDED = re.compile(r"(, or give it a delta|; raise it on record): df\.dp\.session\.extend\([^()]*\)")
+_EXTENDED = r"(, or give it a delta|; raise it on record): df\.dp\.session\.extend\([^()]*\)"
 MOST_POOR = 3  # periods that a refusal names
 
 
@@ -48,7 +48,7 @@ def refusal(
 
 def of_part(error: BudgetExceededError) -> None:
     """A refusal of a part of a budget proposes another part in place of a larger total, which no part can get."""
-    error.fits = _EXTENDED.sub("", error.fits)
+    error.fits = re.sub(_EXTENDED, "", error.fits)
     if error._raised:
         error._raised = ""
         error.where += (

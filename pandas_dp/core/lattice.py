@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,22 +60,22 @@ class Lattice:
         low, high = (_round(bound / step) for bound in (lower, upper))
         return cls(step, low, high - low)
 
-    @property
+    @cached_property
     def lower(self) -> Fraction:
         """The lowest point."""
         return self.low * self.step
 
-    @property
+    @cached_property
     def upper(self) -> Fraction:
         """The highest point."""
         return (self.low + self.cells) * self.step
 
-    @property
+    @cached_property
     def width(self) -> Fraction:
         """Distance between the lowest and the highest point."""
         return self.cells * self.step
 
-    @property
+    @cached_property
     def parts(self) -> int:
         """Into how many parts `crossed` cuts a step: M on lattices of few cells, so that it is exact, else 2**31 / M."""
         return max(1, min(self.cells, MOST_CELLS // self.cells))

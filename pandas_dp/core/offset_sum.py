@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Lattice, Raw, crossed, float_terms, integer_info, power_sums, shifted, within_bounds
 
-CHUNK = 1 << 16  # rows handled at once: longer than elsewhere, as little is done to them
+CHUNK = 1 << 17  # rows handled at once: longer than elsewhere, as little is done to them
 WRAP = 1 << 64
 
 Inside = Callable[[NDArray[Any], NDArray[np.float64]], "list[int] | None"]
@@ -67,7 +67,7 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
         if not within(part):
             return None
         offsets, rows = shifted(part, magic, buffer).view(np.int64), part.size
-        # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**16 * 2**31
+        # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**17 * 2**31
         first = (int(np.add.reduce(offsets)) - rows * base) % WRAP
         if degree == 1:
             return [rows, first]

@@ -253,8 +253,8 @@ def _parts_between(values: NDArray[np.generic], cuts: NDArray[np.generic], parts
     """parts[number of cuts at or below the value] of each row; `cuts` rises strictly."""
     close = all_between(cuts, max(MOST_GRID, SPARSE * cuts.size)) if values.size >= FEW_ROWS else None
     if close is not None:
-        ends = np.diff(close.offsets(cuts), prepend=0, append=close.cells + 1)
-        return _looked_up(values, close, np.repeat(parts, ends))
+        whole = cuts.astype(np.int64)  # modulo 2**64, as distances; the lattice begins 1 before and ends 1 behind
+        return _looked_up(values, close, np.repeat(parts, np.concatenate(([1], whole[1:] - whole[:-1], [2]))))
     grid = _grid(values.dtype, cuts) if values.size >= FEW_ROWS else None
     if grid is None:
         return parts.take(np.searchsorted(cuts, values, side="right"))

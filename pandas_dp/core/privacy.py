@@ -281,7 +281,7 @@ class Price:
     @property
     def gaussian(self) -> bool:
         """Whether Gaussian noise is asked for."""
-        return self.rho is not None or self.delta > 0
+        return self.rho is not None or bool(self.delta)
 
     def share(self, weight: Fraction) -> Price:
         """The part of this price that a weight in (0, 1] buys."""

@@ -22,9 +22,10 @@ from pandas_dp.facts.written import as_written, asked_frame, behind, corrected, 
 
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
 # how checks end, and how they begin
-TOLD = re.compile(r"(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?", re.DOTALL)
-BEGUN = re.compile(r"((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)", re.DOTALL)
-FOUND = re.compile(r"(\['[^']*'\])?\.(size|count|sum|mean)\(")  # what groups of found keys answer
+# patterns that few calls need are compiled where they are, so that importing the package costs little
+TOLD = r"(?s)(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?"
+BEGUN = r"(?s)((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)"
+FOUND = r"(\['[^']*'\])?\.(size|count|sum|mean)\("  # what groups of found keys answer
 WORDS = {"hierarchical": "ranges", "hierarchy": "ranges", "tree": "ranges", "cumulative": "ranges"}
 Parameters = Mapping[str, inspect.Parameter]
 
@@ -94,7 +95,7 @@ def show_line(
     bought = "values" not in parameters and not values.get("method") and getattr(asked, "_buys_bounds", True)
     if "bounds='private'" in otherwise and not bought:
         otherwise = ""
-    if tail and otherwise.startswith(", or discover") and not FOUND.match(tail):
+    if tail and otherwise.startswith(", or discover") and not re.match(FOUND, tail):
         otherwise = ""
     moved = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
     more = {needed: typed for needed, typed in needs if not typed.startswith("=") and (typed or needed not in moved)}
@@ -139,7 +140,7 @@ def _name_frame(error: UnverifiedFrameError, written: ast.Call | None) -> None:
 
 def _named_in(text: str, parameters: Parameters) -> tuple[str, tuple[tuple[str, str], ...], str] | None:
     """What is wrong, the argument that checks end with, such as ``k=10``, and what they say behind it."""
-    if not (found := TOLD.fullmatch(text)):
+    if not (found := re.fullmatch(TOLD, text)):
         return None
     why, name, typed, otherwise = found.groups("")
     return (
@@ -153,7 +154,7 @@ def _begun(
     call: str, text: str, parameters: Parameters, asked: Any, values: Mapping[str, Any]
 ) -> tuple[str, tuple[tuple[str, str], ...], str] | None:
     """What is wrong, and the argument that checks begin with; or the first column that is not named by text."""
-    found = BEGUN.fullmatch(text)
+    found = re.fullmatch(BEGUN, text)
     if found and found[3] and (";" in found[3] or not re.match(rf": [.\w]*\b{call}\(", found[3])):
         found = None  # it says more than how such a call looks
     if found:

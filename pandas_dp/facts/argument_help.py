@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from importlib.resources import files
+from operator import attrgetter
 from types import FunctionType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -156,16 +157,18 @@ def letting_go(method: Callable[P, R]) -> Callable[P, R]:
 def _twin(asked: Any, call: Call, parameters: dict[str, inspect.Parameter]) -> Any:
     """What is asked, for the time of one call: the same object, that knows how it was called."""
     twin = object.__new__(type(asked))
-    for name in _slots(type(asked)):  # type: ignore[arg-type]  # a class can be hashed
-        setattr(twin, name, getattr(asked, name))
+    names, values = _slots(type(asked))  # type: ignore[arg-type]  # a class can be hashed
+    for name, value in zip(names, values(asked), strict=True):
+        setattr(twin, name, value)
     twin._call = call, parameters
     return twin
 
 
 @functools.cache
-def _slots(cls: Hashable) -> tuple[str, ...]:
-    """Names of all that an object of a class holds."""
-    return tuple(name for base in inspect.getmro(cls) for name in vars(base).get("__slots__", ()))  # type: ignore[arg-type]
+def _slots(cls: Hashable) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Names of all that an object of a class holds, and what takes it out of one at once."""
+    names = tuple(name for base in inspect.getmro(cls) for name in vars(base).get("__slots__", ()))  # type: ignore[arg-type]
+    return names, attrgetter(*names)
 
 
 def _plain(parameter: inspect.Parameter) -> str | None:

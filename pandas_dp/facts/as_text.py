@@ -13,7 +13,7 @@ import pandas as pd
 
 from pandas_dp.facts.kinds import Kind
 
-ENCODINGS = re.compile(r"utf-8(-sig)?|iso8859-\d+|cp125\d|cp437|cp85\d|cp86\d|koi8-[ru]|ascii")
+ENCODINGS = r"utf-8(-sig)?|iso8859-\d+|cp125\d|cp437|cp85\d|cp86\d|koi8-[ru]|ascii"
 
 TYPED = "df = df.dp"  # a step makes a frame that is asked as the one it is made of
 LATER = "; what is written into df after protect is not seen"
@@ -78,4 +78,4 @@ def letter_by_letter(encoding: str) -> str:
         name = codecs.lookup(encoding).name
     except LookupError:
         return ""
-    return name if ENCODINGS.fullmatch(name) else ""
+    return name if re.fullmatch(ENCODINGS, name) else ""

@@ -41,7 +41,7 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
 # names of columns that say whose row it is, and hold no quantity
-IDENTIFIER = re.compile(r"(.*[_ ]|u|p)?id|(.*[_ ])?(no|nr|number|key)", re.IGNORECASE)
+IDENTIFIER = r"(?i)(.*[_ ]|u|p)?id|(.*[_ ])?(no|nr|number|key)"
 DATE = re.compile(  # 03/04/2013 is in March or in April
     r"\d{4}([-/]\d{1,2}([-/]\d{1,2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?)?)?", re.ASCII
 )
@@ -211,8 +211,8 @@ def placed(stamp: pd.Timestamp, zone: Any) -> pd.Timestamp:
     raise ArgumentValueError(f"{str(stamp)!r} {happens} on clocks of {zone}: write {once!r} or {again!r}")
 
 
-def exact_number(value: Any, argument: str) -> Fraction:
-    """Exact rational of a number as the user wrote it: a float stands for its shortest decimal.
+def exact_number(value: Any, argument: str, behind: str = "") -> Fraction:
+    """Exact rational of a number as the user wrote it: a float stands for its shortest decimal. A refusal ends with `behind`.
 
     Raises
     ------
@@ -221,12 +221,12 @@ def exact_number(value: Any, argument: str) -> Fraction:
     ArgumentValueError
         For nan, infinities and magnitudes beyond 1e300.
     """
-    return _known(value, argument) if type(value) in PLAIN else _exact(value, argument)
+    return (_known if type(value) in PLAIN else _exact)(value, argument, behind)
 
 
-def _exact(value: Any, argument: str) -> Fraction:
+def _exact(value: Any, argument: str, behind: str) -> Fraction:
     if isinstance(value, bool | np.bool_ | str | bytes) or not isinstance(value, numbers.Real | Decimal):
-        raise ArgumentTypeError(f"{argument} must be a number")
+        raise ArgumentTypeError(f"{argument} must be a number{behind}")
     try:
         if isinstance(value, numbers.Rational):
             exact = Fraction(int(value.numerator), int(value.denominator))
@@ -235,9 +235,9 @@ def _exact(value: Any, argument: str) -> Fraction:
         else:
             exact = Fraction(str(value))  # of any float width: numpy writes the shortest decimal too
     except (ValueError, OverflowError, TypeError):
-        raise ArgumentValueError(f"{argument} must be finite") from None
+        raise ArgumentValueError(f"{argument} must be finite{behind}") from None
     if abs(exact) > LARGEST_BOUND:
-        raise ArgumentValueError(f"{argument} must lie between -1e300 and 1e300")
+        raise ArgumentValueError(f"{argument} must lie between -1e300 and 1e300{behind}")
     return exact
 
 

@@ -13,7 +13,7 @@ from pandas_dp.errors import ArgumentValueError
 # of these categories nothing is seen: controls, formats, halves of a character, such as do not exist, spaces of every width
 UNSEEN = ("Cc", "Cf", "Cs", "Cn", "Zs", "Zl", "Zp")
 # nor of these letters and marks: fillers, blanks, what chooses among the forms of the character before
-BLANKS = re.compile(
+BLANKS = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
     "\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
@@ -117,7 +117,7 @@ def _plain(name: str) -> str:
 def _seen(name: str) -> str:
     if name.isascii() and name.isprintable():
         return " ".join(name.split())
-    usual = unicodedata.normalize("NFKC", BLANKS.sub("", name))
+    usual = unicodedata.normalize("NFKC", re.sub(BLANKS, "", name))
     seen = (c if unicodedata.category(c) not in UNSEEN else " " if c.isspace() else "" for c in usual)
     return " ".join("".join(seen).split())
 

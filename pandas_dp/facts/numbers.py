@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.public_only import comparable, listed
 from pandas_dp.facts.written import typed_out
@@ -28,6 +28,7 @@ Checked = TypeVar("Checked")
 DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
 ROUNDED = 2**53  # from here on floats round whole numbers
 MOST_HALVES = 20  # weights that an example lists
+SMALLEST_DELTA = Fraction(1, 10**100)
 MOST_DELTA = Fraction(1, 10)  # of a price
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 
@@ -65,8 +66,7 @@ def unquoted(value: Any) -> Any:
 
 def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
     """Exact epsilon within 1e-9..1e6."""
-    with told(behind=f", such as {argument}=0.5"):
-        exact = exact_number(value, argument)
+    exact = exact_number(value, argument, f", such as {argument}=0.5")
     if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
         raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
     return exact
@@ -102,9 +102,8 @@ def typed(line: str, check: Callable[..., Checked], *arguments: Any) -> Checked:
 
 def small_delta(value: Any, argument: str = "delta") -> Fraction:
     """Exact delta within [0, 1)."""
-    with told(behind=f", such as {argument}=1e-6"):
-        exact = exact_number(value, argument)
-    if not 0 <= exact < 1 or 0 < exact < Fraction(1, 10**100):
+    exact = exact_number(value, argument, f", such as {argument}=1e-6")
+    if exact and not SMALLEST_DELTA <= exact < 1:
         raise ArgumentValueError(f"{argument} must be 0 or lie between 1e-100 and 1, such as {argument}=1e-6")
     return exact
 
@@ -112,7 +111,7 @@ def small_delta(value: Any, argument: str = "delta") -> Fraction:
 def priced_delta(value: Any) -> Fraction:
     """Exact delta of a price: a confidence in its place would buy an answer with hardly any noise."""
     exact = small_delta(value)
-    if exact >= MOST_DELTA:
+    if exact and exact >= MOST_DELTA:
         raise ArgumentValueError(
             "delta is the probability with which the promise may fail: of a price it must be below 0.1, such as delta=1e-6; "
             "the confidence of an error bar is chosen afterwards, for free: .interval(0.95)"
@@ -183,7 +182,8 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     if not 1 <= len(levels) <= 1000:
         raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")
     # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
-    exact = tuple(round(exact_number(level, "q"), 6) for level in levels)
+    given = (exact_number(level, "q") for level in levels)
+    exact = tuple(level if 10**6 % level.denominator == 0 else round(level, 6) for level in given)
     if any(not 0 <= level <= 1 for level in exact):
         percent = 0 <= min(exact) <= max(exact) <= 100 and type(q) in (int, float, list, tuple) and typed_out(q, "q")
         typed = levels_typed(tuple(level / 100 for level in exact), scalar) if percent else 0.9

@@ -62,18 +62,23 @@ class _Line:
 _shown: list[_Line] = []  # at most one
 
 
-@contextlib.contextmanager
-def shown(*what: object) -> Iterator[None]:
+_NONE = contextlib.nullcontext()
+
+
+def shown(*what: object) -> contextlib.AbstractContextManager[None]:
     """Show a line where this takes long and people look on: on a terminal, never in a file, a pipe or a saved notebook.
 
     Its words are made only there.
     """
-    terminal = False
-    with contextlib.suppress(Exception):  # closed, or none
+    try:
         terminal = sys.stderr.isatty()
-    if not terminal or _shown:
-        yield
-        return
+    except Exception:  # noqa: BLE001 - closed, or none
+        terminal = False
+    return _shown_while(what) if terminal and not _shown else _NONE
+
+
+@contextlib.contextmanager
+def _shown_while(what: tuple[object, ...]) -> Iterator[None]:
     line = _Line(" ".join(map(str, what)))
     _shown.append(line)
     try:

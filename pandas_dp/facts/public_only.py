@@ -187,6 +187,8 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
         It says where, if `where` does, and the type, never the value.
     """
     scalar = _scalar(value)
+    if scalar is None and name not in IN_WORDS:
+        return
     dots = name in IN_WORDS and isinstance(value, str) and value.strip() and not value.strip(DOTS)
     if scalar is ... or dots:
         line = EXAMPLES.get(f"{where.partition(':')[0]} {name}", _each(EXAMPLES, name, value))

@@ -376,8 +376,7 @@ def _weights(given: Any, count: int) -> tuple[int, ...]:
 
 def _exact(value: Any, argument: str, example: str) -> Fraction:
     """Exact number, or what to type instead."""
-    with told(behind=f", such as {argument}={example}"):
-        return exact_number(value, argument)
+    return exact_number(value, argument, f", such as {argument}={example}")
 
 
 def positive(value: Any, argument: str, example: str = "1") -> Fraction:

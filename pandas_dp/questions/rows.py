@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
@@ -107,8 +109,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""
         made = object.__new__(type(self))
-        for name in PreparedFrame.__slots__:
-            setattr(made, name, changed.get(name, getattr(self, name)))
+        for name, held in (*zip(PreparedFrame.__slots__, HELD(self), strict=True), *changed.items()):
+            setattr(made, name, held)
         made._call = None
         return made
 
@@ -139,7 +141,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """Columns of numbers and others, to name in a line to type: of numbers those last that look like identifiers."""
         kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items() if isinstance(name, str)}
         numeric = [name for name, kind in kinds.items() if kind is not None and kind.name == "number"]
-        numeric.sort(key=lambda name: IDENTIFIER.fullmatch(name) is not None)
+        numeric.sort(key=lambda name: re.fullmatch(IDENTIFIER, name) is not None)
         return numeric, [name for name in kinds if name not in numeric]
 
     def _lacks(self, parameters: Iterable[str], values: Mapping[str, Any]) -> dict[str, str]:
@@ -196,7 +198,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         table = frames.lookup(self._frame)
         frame = self._empty() if table is None else self._of(table).empty
         names = frame.columns
-        frames.check_names(names)
+        if table is None or self._steps:  # else that was checked before
+            frames.check_names(names)
         if column not in names and column in self._frame.index.names:
             raise ArgumentValueError(
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
@@ -324,3 +327,6 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if self._ahead is not None:
             return self._ahead(table, query, columns, self._fresh)
         return table.session._ask(query, table, columns, self._fresh)
+
+
+HELD = attrgetter(*PreparedFrame.__slots__)  # all that one holds, in this order

@@ -12,7 +12,7 @@ import pandas as pd
 from pandas_dp.aggregates.above_threshold import AboveThreshold
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.oracles import Axis, Domain, MedianOracle, MultiplicativeWeights, Oracle
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import binning, checks, numbers
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.numbers import Accuracy
@@ -72,8 +72,7 @@ class StreamQuestions(PreparedFrame):
         """
         if isinstance(threshold, bool | str):
             raise ArgumentTypeError("threshold must be a number of rows: threshold=1000")
-        with told(behind=": threshold=1000"):
-            exact = exact_number(threshold, "threshold")
+        exact = exact_number(threshold, "threshold", ": threshold=1000")
         if abs(exact) > FARTHEST:
             raise ArgumentValueError("threshold may be at most 1e15: threshold=1000")
         least, most = math.ceil(exact), numbers.positive_int(max_above, "max_above")  # counts are whole

@@ -12,11 +12,11 @@ from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer, SingleLook, Steps, Terms, least_epsilon, noise_of
 from pandas_dp.core import gate
 from pandas_dp.core.filters import PureFilter
-from pandas_dp.core.measurement import AddsUp, Measurement, View
+from pandas_dp.core.measurement import AddsUp, Measurement
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.privacy import Price, PrivacyLoss, show
 from pandas_dp.core.records import REFINED
-from pandas_dp.errors import LedgerError, QueryFailedError
+from pandas_dp.errors import LedgerError
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.release.base import Release
 from pandas_dp.session import alone
@@ -83,10 +83,9 @@ def remember(
     if request.key is None or given.sequence in drawn:  # one without a key may hold a user's function
         return
     held = weakref.ref(table) if given.paid and table.scan is None else None
-    # without what holds rows: a table that is let go of goes
     noisy = given.transcript[0] if len(given.transcript) == 1 else None
     content = content_of(drawn, given, table)
-    drawn[given.sequence] = Drawn(held, query, columns, replace(request, view=_gone, told=None), terms, noisy, content)
+    drawn[given.sequence] = Drawn(held, query, columns, request, terms, noisy, content)
     while len(drawn) > MOST_DRAWN:
         drawn.popitem(last=False)
     numbers = 0
@@ -105,11 +104,6 @@ def content_of(drawn: dict[int, Drawn], given: gate.Given, table: Table) -> str:
         return table.content
     known = drawn.get(given.sequence)
     return f"entry {given.sequence}" if known is None else known.content
-
-
-def _gone() -> View:
-    """The rows of a base, which are never looked at again through it."""
-    raise QueryFailedError
 
 
 def refine(answer: Release, table: Table, offer: Price | Accuracy) -> Release:

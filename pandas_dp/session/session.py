@@ -301,16 +301,17 @@ class Session:
         self, request: gate.Request, query: AskedQuery, table: Table, columns: tuple[str, ...], terms: str | None
     ) -> Release:
         """Send a request through the gate, wrap its answer, and note from which rows in memory it was drawn."""
+        sent = request
         if self._ledger.path is not None:
 
             def told(answer: Answer) -> str:
                 return shown(self._wrap(answer, query, table, request.unit, request.price)).to_json()
 
             waits = self._goes_on and not (request.key is None or request.fresh or request.base)
-            request = replace(request, told=told, waits=waits)
+            sent = replace(request, told=told, waits=waits)
         caution_of(request, table, columns)
         with progress.shown("answers", query):
-            given = periods.released(request, table)
+            given = periods.released(sent, table)
         if self._closed:  # by another thread meanwhile, which may have given the table another budget
             raise NoSessionError(f"this session is closed; protect the frame again: {self._terms()}")
         if request.loss.parts:

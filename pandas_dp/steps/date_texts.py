@@ -75,7 +75,7 @@ READ: dict[str, str] = {
     "p": r"(?P<p>AM|PM)",
     "z": r"(?P<z>Z|[+-]\d{2}:?\d{2})",
 }
-_DIRECTIVE = re.compile(r"%(.?)|[^%]+", re.DOTALL)
+_DIRECTIVE = r"(?s)%(.?)|[^%]+"
 _ISO = r"(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)([T ](?P<H>\d\d):(?P<M>\d\d)(:(?P<S>\d\d)(\.(?P<f>\d{1,6}))?)?)?"
 
 
@@ -88,7 +88,7 @@ def pieces(function: str, text: str, known: Any) -> list[tuple[bool, str]]:
         If it has other directives.
     """
     found = []
-    for match in _DIRECTIVE.finditer(text):
+    for match in re.finditer(_DIRECTIVE, text):
         letter = match.group(1)
         if letter is None or letter == "%":
             found.append((False, match.group() if letter is None else "%"))

@@ -32,11 +32,9 @@ from pandas_dp.steps.values import (
     times,
 )
 
-_DATE_TEXT = re.compile(
-    r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?", re.ASCII
-)
-_DURATION_TEXT = re.compile(
-    r"[+-]?\d+(\.\d+)? ?(days?|hours?|minutes?|seconds?)|[+-]?(\d+ days? )?\d{1,2}:\d{2}:\d{2}(\.\d{1,9})?", re.ASCII
+_DATE_TEXT = r"(?a)\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?"
+_DURATION_TEXT = (
+    r"(?a)[+-]?\d+(\.\d+)? ?(days?|hours?|minutes?|seconds?)|[+-]?(\d+ days? )?\d{1,2}:\d{2}:\d{2}(\.\d{1,9})?"
 )
 
 DAY = 86_400
@@ -241,9 +239,9 @@ def as_time(values: Values, other: Values) -> Values:
         return values
     text = values.data.strip()
     try:
-        if other.kind is Kind.DURATION and _DURATION_TEXT.fullmatch(text):
+        if other.kind is Kind.DURATION and re.fullmatch(_DURATION_TEXT, text):
             return read_constant(pd.Timedelta(text))
-        if other.kind in DATES and _DATE_TEXT.fullmatch(text):
+        if other.kind in DATES and re.fullmatch(_DATE_TEXT, text):
             stamp = pd.Timestamp(text)
             return read_constant(stamp if other.kind is Kind.DATE else placed(stamp, other.zone))
     except PandasDPError:

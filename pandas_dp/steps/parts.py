@@ -144,7 +144,7 @@ def _entries(chunk: Any, i: int) -> Any:
 # Patterns
 
 # escapes, classes of characters, the openings of groups, and single characters
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?|.", re.DOTALL)
+_PIECE = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?|."
 
 
 def check_pattern(name: str, pat: str, case: bool = True) -> None:
@@ -185,7 +185,7 @@ def group_named(pat: str) -> str:
     """
     depth, closed = 0, -1
     opened: list[re.Match[str]] = []
-    for token in _TOKEN.finditer(pat):
+    for token in re.finditer(_PIECE, pat):
         text = token.group()
         if text[0] == "(":
             depth += 1

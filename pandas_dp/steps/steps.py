@@ -6,6 +6,7 @@ looked at: what a step refuses there it refuses on every table of these dtypes, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from inspect import signature
@@ -301,7 +302,7 @@ class RowSteps(Generic[T]):
         low, high = (None if bound is None else _constant(bound, "clip") for bound in (lower, upper))
         step = Clip(names, low, high)
         of = names if columns is None else ()
-        fits = [name for name in of if not IDENTIFIER.fullmatch(name) and _fits(Clip((name,), low, high), empty)]
+        fits = [name for name in of if not re.fullmatch(IDENTIFIER, name) and _fits(Clip((name,), low, high), empty)]
         line = f"clip: name the columns, df.dp.clip({lower!r}, {upper!r}, columns={fits})"
         _dry_run(line if fits else "clip", step, empty)
         return self._then((step,))

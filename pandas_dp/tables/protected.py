@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import pandas as pd
 
@@ -18,7 +19,6 @@ from pandas_dp.aggregates.base import Terms
 from pandas_dp.core import gate
 from pandas_dp.core.measurement import AddsUp, ByClass, Measurement
 from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.core.statistics.blocks import BlockMeans, BlockTotals
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_of, kind_or_none, without_rows
@@ -216,6 +216,7 @@ class Table:
         known = query.aggregate.by_rows and terms.public_rows is not None
         drawn = (terms.public_rows, *(() if terms.counted else ("typed",))) if known else ()
         groups = "" if query.groups is None else f", max_groups={query.groups}"
+        held = ref(self)  # so that a table that is let go of goes, though its answers are remembered
         drawn += query.aggregate.drawn(terms)
         return gate.Request(
             ledger=session._ledger,
@@ -228,7 +229,7 @@ class Table:
             unit=unit,
             whole=whole,
             recipe=lambda: query.aggregate.steps(terms),
-            view=lambda: open_view(self, query.steps, schema, frozenset(read)),
+            view=lambda: open_view(held(), query.steps, schema, frozenset(read)),  # type: ignore[arg-type]  # who asks has it
             fresh=fresh,
             periods=periods,
         )
@@ -321,6 +322,11 @@ def caution_of(request: gate.Request, table: Table, columns: tuple[str, ...]) ->
 
 def by_parts(statistic: Any, unit: PrivacyUnit) -> bool:
     """Whether a statistic, or the one that it is made of, is worked out part by part; see `computed`."""
+    from pandas_dp.core.statistics.blocks import (  # here, so that importing the package costs little
+        BlockMeans,
+        BlockTotals,
+    )
+
     made_of = [statistic, *(vars(statistic).values() if hasattr(statistic, "__dict__") else ())]
     made_of = [BlockTotals(one) if isinstance(one, BlockMeans) else one for one in made_of]
     return any(

@@ -344,7 +344,7 @@ def test_no_half_width_is_computed_that_decides_nothing(monkeypatch, sums, compu
     assert len(asked) == computed
 
 
-@pytest.mark.parametrize(("rows", "most"), [(1000, 4), (100, 6), (15, 8)])
+@pytest.mark.parametrize(("rows", "most"), [(1000, 3), (100, 5), (15, 5)])
 def test_the_search_for_an_end_stops_where_it_is_found(monkeypatch, rows, most):
     """Each half-width takes as long as the noise of several sums, and all of them stay outside of the end itself."""
     noise, asked, half_widths = noise_at("Laplace", 1.0, ROW), [], DiscreteLaplace.half_widths
@@ -354,6 +354,16 @@ def test_the_search_for_an_end_stops_where_it_is_found(monkeypatch, rows, most):
     assert len(asked) <= most
     closer = mean.middle + (ends - mean.middle) * (1 - 2e-5)
     assert ((mean.left(closer, LEVEL) > 0) & (mean.left(ends, LEVEL) <= 1e-6 * ROW)).all()
+
+
+def test_an_end_does_not_follow_from_those_beside_it():
+    """Of many means some are found in one round, others take more."""
+    for law in LAWS:
+        noise = noise_at(law, 1.0, FINE.cells)
+        several = np.array([two(rows, place) for rows in (10**6, 1000, 100, 15) for place in (0.001, 0.3, 0.9)])
+        together = mean_of_two(several, noise).bounds(LEVEL)
+        alone = [mean_of_two(one[None], noise).bounds(LEVEL) for one in several]
+        assert together == pytest.approx(np.concatenate(alone, axis=1), rel=1e-12)
 
 
 def test_a_value_of_which_nothing_is_known_is_called_useless():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -97,12 +98,13 @@ class DiscreteLaplace(Noise):
         enough.
         """
         sizes, level = np.abs(weights), max(level, 1e-6)  # narrower ones would be rounding alone
-        added, length, largest = sizes.sum(axis=0), np.sqrt((sizes**2).sum(axis=0)), sizes.max(axis=0)
+        added, length, largest = np.add.reduce(sizes), np.sqrt(np.add.reduce(sizes**2)), np.maximum.reduce(sizes)
         bound: NDArray[np.float64] = np.minimum(self.combined(level) * length, (self.tail(level) + 1) * added)
         if len(sizes) > MOST_APART or level > HIGHEST_APART:
             return bound
-        largest = np.where(largest > 0, largest, 1)
-        apart = np.maximum(np.sort(sizes, axis=0) / largest, LEAST_OF_LARGEST)
+        largest = largest + (largest == 0)
+        apart = np.maximum(sizes / largest, LEAST_OF_LARGEST)
+        apart.sort(axis=0)
         for i in range(1, len(apart)):
             apart[i] = np.maximum(apart[i], apart[i - 1] * (1 + GAP))
         squares, shares = apart**2, np.ones_like(apart)
@@ -111,8 +113,8 @@ class DiscreteLaplace(Noise):
         x = _longest(1 - level) * length / largest
         for _ in range(STEPS_OF_NEWTON):
             terms = shares * np.exp(-x / apart)
-            chance = terms.sum(axis=0)
-            x = x + np.log(chance / (1 - level)) * chance / (terms / apart).sum(axis=0)
+            chance = np.add.reduce(terms)
+            x = x + np.log(chance / (1 - level)) * chance / np.add.reduce(terms / apart)
         found: NDArray[np.float64] = np.minimum(bound, x * largest * float(self.scale) + added)
         return found
 
@@ -129,6 +131,7 @@ class DiscreteLaplace(Noise):
         return 0.0 if x > 300 else math.sqrt(0.5) / math.sinh(x)
 
 
+@lru_cache
 def _longest(chance: float) -> float:
     """The t of `DiscreteLaplace.combined`, for continuous noise of scale 1, beyond which a sum lies with this probability."""
     decay = -math.log(chance)

@@ -71,21 +71,17 @@ class Quantile:
     @classmethod
     def calibrate(cls, q: Fraction, cells: int, epsilon: Fraction, sensitivity: Sensitivity) -> Quantile:
         """Return the sharpest choice whose loss in all touched parts together is epsilon."""
-        return cls(q, epsilon / cls(q, Fraction(1), cells)._moves(sensitivity), cells)
+        return cls(q, epsilon / cls(q, Fraction(1), cells)._ranges(sensitivity)[1], cells)
 
-    def _range(self, sensitivity: Sensitivity) -> Fraction:
-        k = sensitivity.linf
-        if self.q in (0, 1):
-            return Fraction(k)
-        return k * spread_of_row(self.q) if sensitivity.score_range == k else Fraction(2 * k)
-
-    def _moves(self, sensitivity: Sensitivity) -> Fraction:
-        """Ranges of all touched parts together."""
-        return min(self._range(sensitivity) * sensitivity.touched, spread_of_row(self.q) * sensitivity.l1)
+    def _ranges(self, sensitivity: Sensitivity) -> tuple[Fraction, Fraction]:
+        """That of one touched part, and those of all touched parts together."""
+        k, spread = sensitivity.linf, spread_of_row(self.q)
+        one = k * spread if sensitivity.score_range == k or self.q in (0, 1) else Fraction(2 * k)
+        return one, min(one * sensitivity.touched, spread * sensitivity.l1)
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Pure rate * range in each touched part, or that of all rows together."""
-        in_part, in_all = self.rate * self._range(sensitivity), self.rate * self._moves(sensitivity)
+        in_part, in_all = (self.rate * each for each in self._ranges(sensitivity))
         if in_part * sensitivity.touched == in_all:
             return PrivacyLoss.pure(in_part, bounded_range=True).times(sensitivity.touched)
         return PrivacyLoss.pure(in_all, bounded_range=True)
