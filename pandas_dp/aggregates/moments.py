@@ -37,7 +37,7 @@ from pandas_dp.facts.numbers import Accuracy
 
 # false with 2.5 % at most, of all groups together, where means are 1 % of the bounds or more away from both: `at_ends`
 TOO_FEW = "too few rows for a value"
-EMPTY = Caution("no group has a value: perhaps the keys are spelt differently, or the bins miss the data")
+EMPTY = Caution("no group has a value, as where the keys are spelt differently or the bins miss the data")
 AT_END = (
     "within 1 % of the {} bound: values lie at this bound, or they lie beyond it and are clipped (intervals do not cover "
     "that), or the bounds are far too wide"

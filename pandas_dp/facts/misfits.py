@@ -10,7 +10,7 @@ from typing import Any
 
 from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.advice import chain_behind, examples
-from pandas_dp.facts.as_text import of_text
+from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
@@ -141,8 +141,10 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         without = "; without it" if typed and bare else ""
         by: Any = values.get("by") if "bins" in instead else None
         kind = kind_or_none(asked._empty()[by].dtype) if isinstance(by, str) and by in asked._empty() else None
-        behind = of_text(kind, by, ["2026-01"]) if kind is not None else ""
-        return f"{name}() takes {told}{without}{f': {typed}' if typed else ''}{behind}"
+        if kind is not None and kind.name == "key":  # text, of which dates are read first
+            dates = step_that_makes(by, ".str.to_datetime('%Y-%m-%d')")
+            typed = typed.replace(".groupby(", f"{dates}.groupby(", 1)
+        return f"{name}() takes {told}{without}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
         pairs = f"{{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
         needed = (

@@ -254,7 +254,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """Kind and lattice of a column of numbers or dates; of values that it can hold where they are `held`."""
         kind = self._kind(column)
         if not kind.numeric:
-            share = f"; the share of one text: {TYPED}{step_that_makes(column, ' == ' + repr('A'))}" * (name == "mean")
+            share = f"; the share of one text: {TYPED}{step_that_makes(column, ' == ' + repr('A'))}" * (
+                name == "mean" and bounds is None
+            )
             raise ArgumentTypeError(
                 f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which are counted: "
                 f"value_counts({column!r}, keys={checks.KEYS['key']}){share}{of_text(kind, column, bounds, either=True)}"
