@@ -206,6 +206,12 @@ def grouped(call: ast.Call, empty: pd.DataFrame) -> str:
     return _of_made(call, name, made, words)
 
 
+def joined(call: ast.Call | None, left: str, right: str) -> str:
+    """A merge whose columns of keys have two names, as it is typed once the lookup has that of the table."""
+    called, lookup = map(ast.unparse, (call.func, call.args[0])) if call and call.args else ("df.dp.merge", "lookup")
+    return f"{called}({lookup}.rename(columns={{{right!r}: {left!r}}}), on={left!r})"
+
+
 def _of_made(call: ast.Call, name: str, made: str, words: list[ast.keyword]) -> str:
     """Groups by a column that a step makes."""
     func: Any = call.func

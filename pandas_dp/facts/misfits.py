@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.advice import chain_behind, examples
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
+from pandas_dp.facts.chains import joined
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 from pandas_dp.facts.written import as_written, pivoted, rewritten
@@ -103,10 +103,7 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         needs |= {"bounds": "(lower, upper)"} if type(given["bins"]) is int else {}
         return f"value_counts() counts single values; ranges are {line(needs, {})}"
     if name == "merge" and all(isinstance(given.get(side), str) for side in ("left_on", "right_on")):
-        written, (left, right) = as_written(name, args, given), (given["left_on"], given["right_on"])
-        parts = written and [ast.unparse(node) for node in (written.func, *written.args[:1])]
-        called, lookup = parts if parts and len(parts) == 2 else ("df.dp.merge", "lookup")
-        typed = f"{called}({lookup}.rename(columns={{{right!r}: {left!r}}}), on={left!r})"
+        typed = joined(as_written(name, args, given), given["left_on"], given["right_on"])
         return f"merge() takes on=, one name for the keys of both: {typed}"
     if unknown:
         renamed, needs = _meant(given, unknown, names)

@@ -203,7 +203,7 @@ def test_a_forgotten_ledger_is_told_the_line_that_continues_before_the_one_that_
     df.dp(epsilon=1).count()
     with pytest.raises(ArgumentValueError, match="already spends from") as caught:
         df.dp.protect(epsilon=3, unit="pid", max_rows=5)
-    line, _, other = str(caught.value).partition("To continue it: ")[2].partition(". To begin anew instead: ")
+    line, _, other = str(caught.value).partition("To continue it: ")[2].partition(". For another budget: ")
     assert other.startswith("df.dp.session.close()")
     assert eval(line, {"df": df}) is session
     session.close()
