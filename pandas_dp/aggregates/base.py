@@ -346,7 +346,8 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
     if asked.sums:
         c, together = min(unit.rows_per_group, unit.rows), unit.rows_in_parts
         groups = "" if c == together == unit.rows else f" (in groups {together:,}, at most {c:,} in one)"
-        notes.append(f"in a sum the total of each {who} is limited to that of {most} at a bound{groups}; {rest}")
+        cut = f"rows without {who} are not used; intervals do not cover what is clipped or left out"
+        notes.append(f"in a sum the total of each {who} is limited to that of {most} at a bound{groups}; {cut}")
     if asked.in_blocks is not None:
         notes.append(f"all rows of each {who} are used, {asked.in_blocks.format(unit.groups)}; {rest}")
     if asked.keeps_rows:

@@ -71,6 +71,10 @@ class FromBlocks(SingleLook):
     by_rows = True
     in_blocks = IN_ONE_BLOCK
 
+    def _remedy(self, terms: Terms) -> str:
+        """What to try where the answer is useless: without what was said already."""
+        return REMEDY if terms.about(self.rows) is None else REMEDY.replace("rows=, ", "")
+
     @abstractmethod
     def _chosen(self, terms: Terms) -> tuple[int, str]:
         """How many blocks, and how their results are combined."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, as_question, noise_of
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import SumOf, quotient_ends, sampled_shares
-from pandas_dp.aggregates.moments import Mean, Sum, none_seen
+from pandas_dp.aggregates.moments import EMPTY, Mean, Sum, none_seen
 from pandas_dp.aggregates.rotated import known, level_of_few, threshold
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -185,7 +185,8 @@ class CrossTable(SingleLook):
             seen = np.array([[bool(known([cell], SumOf(noise, terms))[0]) for cell, (terms,) in row] for row in pairs])
             table = table.where(seen)
             if self.margins and not seen.all():  # that of the margin of the most cells, which has the largest noise
-                kept = (note for note in notes if note != self.question.none_seen(noise))
+                told = (self.question.none_seen(noise), *(EMPTY,) * bool(seen.any()))
+                kept = (note for note in notes if note not in told)
                 notes = (self.question.none_seen(SumOf(noise, int(counts.max()))), *kept)
         if not self.margins and isinstance(found.error, Additive):  # of every cell alike
             return Answer(table, noise.name, found.error, notes)

@@ -37,6 +37,7 @@ from pandas_dp.facts.numbers import Accuracy
 
 # false with 2.5 % at most, of all groups together, where means are 1 % of the bounds or more away from both: `at_ends`
 TOO_FEW = "too few rows for a value"
+EMPTY = Caution("no group has a value, as where the keys are spelt differently or the bins miss the data")
 AT_END = (
     "within 1 % of the {} bound: values lie at this bound, or they lie beyond it and are clipped (intervals do not cover "
     "that), or the bounds are far too wide"
@@ -294,6 +295,8 @@ def of_known(
     `row` is what the features of a row add up to.
     """
     notes = () if seen.all() else (none_seen(noise, len(features[0]), row, labels is not None),)
+    if labels is not None and not seen.any():
+        notes = (*notes, EMPTY)
     if labels is not None:  # with the dtype of the values, also where all are missing
         return pd.Series(values, index=labels.index(), name=name).where(seen), notes
     missing = pd.NaT if isinstance(values[0], pd.Timestamp | pd.Timedelta) else math.nan

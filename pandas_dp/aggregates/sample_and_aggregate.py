@@ -28,7 +28,6 @@ from pandas_dp.aggregates.base import (
 )
 from pandas_dp.aggregates.blocks import (
     IN_ONE_BLOCK,
-    REMEDY,
     ROWS_A_BLOCK,
     TUKEY,
     WINSORIZED,
@@ -307,7 +306,7 @@ class SampleAndAggregate(FromBlocks):
         """Return a number within the bounds."""
         blocks, aggregator = self._chosen(terms)
         results = BlockResults(self.function, self.lattice, blocks, equal=terms.counted)
-        found = combined(results, look, noisy, NUMBER, REMEDY)
+        found = combined(results, look, noisy, NUMBER, self._remedy(terms))
         notes = (f"{blocks:,} blocks, {NAMES.get(aggregator, aggregator)} of the results", *found.notes)
         sizes = size_note(blocks, terms.about(self.rows))
         value, notes = NUMBER.value(found.points[0]), (*notes, *sizes, *self.tried)

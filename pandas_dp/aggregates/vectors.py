@@ -14,7 +14,6 @@ import pandas as pd
 from pandas_dp.aggregates.base import AT, PLAIN, Answer, ExpectedError, Terms, noise_of
 from pandas_dp.aggregates.blocks import (
     ALONE,
-    REMEDY,
     FromBlocks,
     choose,
     combined,
@@ -75,7 +74,7 @@ class VectorOfBlocks(FromBlocks):
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Back to the bounds of each name."""
         blocks, aggregator = self._chosen(terms)
-        found = combined(self._results(terms), look, noisy, NUMBER, REMEDY)
+        found = combined(self._results(terms), look, noisy, NUMBER, self._remedy(terms))
         values = {}
         for i, (name, (lower, upper)) in enumerate(zip(self.names, self.ranges, strict=True)):
             scaled = [min(max(point, Fraction(0)), Fraction(1)) for point in found.points[i :: len(self.names)]]

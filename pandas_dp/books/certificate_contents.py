@@ -213,7 +213,8 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
     rest = str(left) if unit.period else rest
     paid = str(spent) if unit.period else paid
     of = f"{count:,} question{'s' * (count > 1)}"
-    answers = "their answers" if count <= MOST_QUESTIONS else f"the answers of the latest {MOST_QUESTIONS:,}"
+    answers = "its answer" if count == 1 else "their answers"
+    answers = answers if count <= MOST_QUESTIONS else f"the answers of the latest {MOST_QUESTIONS:,}"
     total = show(rule.budget.epsilon)
     yield "What was published", told.format(count=of, answers=answers, spent=paid, total=total, left=rest)
     for number, line in enumerate(words["uncovered"]):

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from keyword import iskeyword
 from typing import Any, NoReturn
 
+import pandas as pd
+
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.written import (
     LONGEST_LINE,
     as_written,
@@ -164,13 +167,14 @@ def compared(column: str) -> str:
     return ast.unparse(ast.Compare(_named(column), found.ops, found.comparators))
 
 
-def grouped(call: ast.Call, columns: Iterable[str]) -> str:
-    """Groups by a part of dates, or by intervals of `pd.cut`, as they are asked for; no text for others."""
+def grouped(call: ast.Call, empty: pd.DataFrame) -> str:
+    """Groups by parts of dates or of text, or by intervals of `pd.cut`, as they are asked for; no text for others."""
+    columns = {*empty}
     frame, by = asked_frame(call) or "", call.args[0] if call.args else None
     if not isinstance(call.func, ast.Attribute):
         return ""
     if isinstance(by, ast.Call) and by.args and ast.unparse(by.func) == "pd.cut":
-        column, more = _column(by.args[0], frame, {*columns}), {word.arg: word.value for word in by.keywords}
+        column, more = _column(by.args[0], frame, columns), {word.arg: word.value for word in by.keywords}
         edges = by.args[1] if len(by.args) == 2 else more.pop("bins", None)
         if not column or edges is None or isinstance(edges, ast.Constant):
             return ""
@@ -180,12 +184,17 @@ def grouped(call: ast.Call, columns: Iterable[str]) -> str:
         return typed_text(ast.Call(call.func, [ast.Constant(column)], [ast.keyword("bins", edges), *call.keywords]))
     day = by.value.value if isinstance(by, ast.Attribute) and isinstance(by.value, ast.Attribute) else None
     part = by.attr if isinstance(by, ast.Attribute) and ast.unparse(by.value).endswith(".dt") else ""
-    if day is not None and part in PARTS and (column := _column(day, frame, {*columns})):
-        name, made, keys = part, f"d[{column!r}].dt.{part}", [ast.keyword("keys", ast.Name(PARTS[part]))]
+    if day is not None and part in PARTS and (column := _column(day, frame, columns)):
+        kind = kind_or_none(empty[column].dtype)
+        read = ".str.to_datetime('%Y-%m-%d')" if kind is not None and kind.name == "key" else ""
+        name, made, keys = part, f"d[{column!r}]{read}.dt.{part}", [ast.keyword("keys", ast.Name(PARTS[part]))]
+    elif isinstance(by, ast.Subscript) and isinstance(text := by.value, ast.Attribute) and text.attr == "str":
+        if not (column := _column(text.value, frame, columns)):
+            return ""
+        name, made = "part", f"d[{column!r}].str[{ast.unparse(by.slice)}]"
+        keys = [ast.keyword("keys", ast.Name("['A', 'B']"))]
     elif (
-        isinstance(by, ast.Compare | ast.BoolOp | ast.BinOp)
-        and frame.isidentifier()
-        and _condition(by, frame, {*columns})
+        isinstance(by, ast.Compare | ast.BoolOp | ast.BinOp) and frame.isidentifier() and _condition(by, frame, columns)
     ):
         own = {node for node in ast.walk(by) if isinstance(node, ast.Name) and node.id == frame}
         for node in own:
@@ -195,6 +204,12 @@ def grouped(call: ast.Call, columns: Iterable[str]) -> str:
         return ""
     words = call.keywords if any(word.arg == "keys" for word in call.keywords) else [*keys, *call.keywords]
     return _of_made(call, name, made, words)
+
+
+def joined(call: ast.Call | None, left: str, right: str) -> str:
+    """A merge whose columns of keys have two names, as it is typed once the lookup has that of the table."""
+    called, lookup = map(ast.unparse, (call.func, call.args[0])) if call and call.args else ("df.dp.merge", "lookup")
+    return f"{called}({lookup}.rename(columns={{{right!r}: {left!r}}}), on={left!r})"
 
 
 def _of_made(call: ast.Call, name: str, made: str, words: list[ast.keyword]) -> str:

@@ -9,7 +9,10 @@ from typing import Any
 
 from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.advice import chain_behind, examples
+from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
+from pandas_dp.facts.chains import joined
+from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 from pandas_dp.facts.written import as_written, pivoted, rewritten
 
@@ -99,6 +102,9 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         needs = {other: "" for other in given if other != "bins"} | {QUESTION: "histogram"}
         needs |= {"bounds": "(lower, upper)"} if type(given["bins"]) is int else {}
         return f"value_counts() counts single values; ranges are {line(needs, {})}"
+    if name == "merge" and all(isinstance(given.get(side), str) for side in ("left_on", "right_on")):
+        typed = joined(as_written(name, args, given), given["left_on"], given["right_on"])
+        return f"merge() takes on=, one name for the keys of both: {typed}"
     if unknown:
         renamed, needs = _meant(given, unknown, names)
         if renamed or needs:
@@ -130,6 +136,11 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         priced = told.endswith(OF_PRICES.get(unknown[0], "-"))
         typed = "" if example or priced or told.startswith("the new total") or name == "dropna" else typed
         without = "; without it" if typed and bare else ""
+        by: Any = values.get("by") if "bins" in instead else None
+        kind = kind_or_none(asked._empty()[by].dtype) if isinstance(by, str) and by in asked._empty() else None
+        if kind is not None and kind.name == "key":  # text, of which dates are read first
+            dates = step_that_makes(by, ".str.to_datetime('%Y-%m-%d')")
+            typed = typed.replace(".groupby(", f"{dates}.groupby(", 1)
         return f"{name}() takes {told}{without}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
         pairs = f"{{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"

@@ -20,6 +20,7 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, columns_text, listing
+from pandas_dp.facts.chains import first_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.facts.written import typed_out
@@ -135,7 +136,7 @@ class GroupStatistics:
             if self._column is None and name in self._frame._empty():
                 line = completed_line(self._frame, name, of=type(self)) or f".groupby({self._by}, keys=[...])[{name!r}]"
                 raise AttributeError(f"{name!r} is a column; select it: {line}")
-            column = "'column'" if self._column is None else repr(self._column)
+            column = repr(self._column or first_text(name) or "column")
             mine = () if self._column is None else (self._column,)
             numbers = tuple(dict.fromkeys((*mine, *self._examples()[0])))[:2] or ("age", "cost")
             raise AttributeError(self._missing(name, f"{column}, ", numbers))

@@ -20,7 +20,7 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
-from pandas_dp.facts.as_text import of_text
+from pandas_dp.facts.as_text import TYPED, of_text, step_that_makes
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
 from pandas_dp.facts.kinds import IDENTIFIER, Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
@@ -138,11 +138,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         return [name for name in self._empty() if isinstance(name, str)]
 
     def _examples(self) -> tuple[list[str], list[str]]:
-        """Columns of numbers and others, to name in a line to type: of numbers those last that look like identifiers."""
+        """Columns of numbers and others, to name in a line to type: those last that look like identifiers."""
         kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items() if isinstance(name, str)}
-        numeric = [name for name, kind in kinds.items() if kind is not None and kind.name == "number"]
-        numeric.sort(key=lambda name: re.fullmatch(IDENTIFIER, name) is not None)
-        return numeric, [name for name in kinds if name not in numeric]
+        names = sorted(kinds, key=lambda name: re.fullmatch(IDENTIFIER, name) is not None)
+        numeric = [name for name in names if (kind := kinds[name]) is not None and kind.name == "number"]
+        return numeric, [name for name in names if name not in numeric]
 
     def _lacks(self, parameters: Iterable[str], values: Mapping[str, Any]) -> dict[str, str]:
         """What a call needs beside what was refused; see `lacking`."""
@@ -257,9 +257,12 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """Kind and lattice of a column of numbers or dates; of values that it can hold where they are `held`."""
         kind = self._kind(column)
         if not kind.numeric:
+            share = f"; the share of one text: {TYPED}{step_that_makes(column, ' == ' + repr('A'))}" * (
+                name == "mean" and bounds is None
+            )
             raise ArgumentTypeError(
                 f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which are counted: "
-                f"value_counts({column!r}, keys={checks.KEYS['key']}){of_text(kind, column, bounds, either=True)}"
+                f"value_counts({column!r}, keys={checks.KEYS['key']}){share}{of_text(kind, column, bounds, either=True)}"
             )
         unit = self._unit(column) if held else None
         return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column, unit=unit)

@@ -138,7 +138,10 @@ _OTHERS = {  # names of other packages and of lectures
 OTHERS = {name: hint for names, hint in _OTHERS.items() for name in names.split()}
 _APART = "ask it group by group, each at its price: df.dp(epsilon=0.5).query({one})"
 _GROUPS = {
-    "value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
+    "value_counts": (
+        "group by the column as well: .groupby(['{first}', {other}], keys={...}).size(); shares within each group: "
+        ".crosstab('{first}', {other}, keys={...}, normalize='index')"
+    ),
     "corr cov kmeans": _APART + ".{name}({pair}, bounds={bounds})",
     "linear_regression": _APART + ".linear_regression({y}, {x}, bounds={bounds})",
     "ecdf unique top_k": _APART + ".{name}({column}...)",
@@ -198,6 +201,7 @@ def missing_question(
             "first": by[0],
             "name": name,
             "column": column,
+            "other": column.removesuffix(", ").replace("'column'", "'city'"),
             "one": repr(one),
             "bounds": bounds,
         }

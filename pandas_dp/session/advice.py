@@ -31,6 +31,7 @@ PERSON = re.compile(
     r"([_ ]?(id|no|nr|number|key))?",
     re.IGNORECASE,
 )
+FRESH = re.compile(r"(.+ another name), .*?df\.dp\.protect\(\.\.\., name=('[^']*')\)(.*)", re.DOTALL)
 ROWS = (
     "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have "
     "several rows, type {line}"
@@ -134,5 +135,8 @@ def going_on(ledger: Ledger, asked: bool) -> Iterator[None]:
             text = (
                 str(error).replace("df.dp.protect(...", "df.dp.session.close(); df.dp.protect(...") if asked else error
             )
-            raise LedgerError("\n".join([f"{text}. To continue, type", *going(ledger, error._budgets)])) from None
+            made = LedgerError("\n".join([f"{text}. To continue, type", *going(ledger, error._budgets)]))
+            if found := FRESH.fullmatch(str(made)):  # shown as the call that was typed
+                made._needs = found[1] + ", after df.dp.session.close()" * asked, (("name", found[2]),), found[3]
+            raise made from None
         raise

@@ -39,7 +39,10 @@ def lookup_maps(lookup: Any, on: str) -> dict[str, Map]:
     table = _table(lookup)
     # among dates a part of one would be in it, too, and NA is neither equal to a text nor another one
     if not any(isinstance(name, str) and name == on for name in table.columns):
-        raise ArgumentValueError(f"merge: the lookup has no column {quote(on)}, which on= names")
+        first = next(
+            (f": lookup.rename(columns={{{name!r}: {on!r}}}) gives {quote(name)} that name" for name in table), ""
+        )
+        raise ArgumentValueError(f"merge: the lookup has no column {quote(on)}, which on= names{first}")
     if not table.columns.is_unique or len(table.columns) < 2:
         raise ArgumentValueError(f"merge: the lookup needs columns besides {quote(on)}, each with a different name")
     keys, missing = _cells(table[on])

@@ -66,7 +66,7 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
         ended = "df.dp.session" if lookup(frame) is not None else other._terms()
         raise ArgumentValueError(
             f"this table already spends from the budget {other.name!r}; tables about the same people belong on one budget. To "
-            f"continue it: {other._terms()}. To begin anew instead: {ended}.close(), then protect again; the two budgets add up"
+            f"continue it: {other._terms()}. For another budget: {ended}.close(), then protect again; the two add up"
         )
 
 
@@ -218,9 +218,10 @@ def late(frame: pd.DataFrame, name: object) -> str | None:
     table = lookup(frame)
     if table is None or name not in frame.columns or name in table.empty.columns:
         return None
+    made = name if isinstance(name, str) and name.isidentifier() else "new"
     return (
         f"{name!r} was put into this frame after it was protected, so the session does not have it: make it by "
-        "df.dp.assign(...), or type df.dp.protect(session=df.dp.session)"
+        f"df.dp.assign({made}=lambda d: ...), or type df.dp.protect(session=df.dp.session)"
     )[:400]
 
 

@@ -81,6 +81,7 @@ def test_a_useless_mean_says_so():
     """Laplace noise of scale width / (25 epsilon) is within ln(20) of these with 95 %."""
     release, text = notes(1)
     assert "the noise alone is ± 12 % of the bounds (95 %); give rows=, more blocks or a larger epsilon" in text
+    assert "(95 %); give more blocks or a larger epsilon" in notes(0.6, rows=200)[1]  # rows= is there already
     assert 0 <= release.interval().lower <= release <= release.interval().upper <= 10
     assert "the noise alone is ± 92 % of the bounds" in notes(0.13)[1]
     assert "noise" not in notes(10)[1]

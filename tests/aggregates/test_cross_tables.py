@@ -106,6 +106,11 @@ def test_margins_of_no_rows_to_speak_of_say_what_they_take():
         assert answer.value.isna().all(axis=None)
         lower, upper = answer.error.bounds(answer.value["a"], LEVEL)
         assert (lower.eq(0) & upper.eq(1)).all()
-        (notes[margins],) = answer.notes
+        notes[margins], empty = answer.notes
+        assert empty.startswith("no group has a value")
     assert "has too few rows: 11 or more" in notes[False]
     assert "has too few rows: 36 or more" in notes[True]  # 5.19 and 18 scales: more than four draws are bounded
+    some = CrossTable(mean, True).answer([2 * lattice.cells] * 18, asked.look(terms), terms)  # four rows of each cell
+    assert some.value.notna().loc["All", "All"]
+    assert some.value.loc[[*keys], [*keys]].isna().all(axis=None)
+    assert "no group has a value" not in " ".join(some.notes)

@@ -113,7 +113,7 @@ def test_it_begins_with_who_is_protected_by_how_much_what_was_published_and_what
     df.dp(epsilon=1).count()
     page = Page(df.dp.session.report())
     assert facts(page)["What was published"].startswith(
-        "1 question, with their answers below. Spent: epsilon 1 of 1. Left: "
+        "1 question, with its answer below. Spent: epsilon 1 of 1. Left: "
     )
 
 

@@ -192,6 +192,13 @@ def test_keys_that_no_row_has_are_said_to_be_spelt_otherwise():
     assert "perhaps" not in repr(df.dp(BIG).groupby(["sex", "ok"], keys={"sex": ["f", "none"]}).size())
 
 
+def test_means_of_keys_that_no_row_has_are_said_to_be_spelt_otherwise():
+    groups = table().dp(BIG)
+    note = "no group has a value, as where the keys are spelt differently or the bins miss the data"
+    assert note in groups.groupby("sex", keys=["F", "M"])["age"].mean(bounds=(0, 90)).notes
+    assert "no group" not in repr(groups.groupby("sex", keys=["f", "M"])["age"].mean(bounds=(0, 90)))
+
+
 def test_units_of_several_rows_in_many_combinations():
     """Five people with a row in each of six groups: two groups of each count, so ten rows are counted in all."""
     rows = [(p, s, c) for p in range(5) for s, c in product(*KEYS.values())]

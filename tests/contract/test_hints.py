@@ -11,6 +11,8 @@ from pandas_dp import ArgumentTypeError, ArgumentValueError, local
 GROUPED = [
     (lambda d: d["pay"].ecdf, r"df\.dp\(epsilon=0\.5\)\.query\(\"sex == 'A'\"\)\.ecdf\('pay', \.\.\.\)"),
     (lambda d: d.value_counts, r"group by the column as well: \.groupby\(\['sex', 'city'\]"),
+    (lambda d: d.value_counts("ok"), r"\.groupby\(\['sex', 'ok'\], .*; shares .*: \.crosstab\('sex', 'ok', keys="),
+    (lambda d: d["city"].value_counts, r"\.groupby\(\['sex', 'city'\], keys=\{\.\.\.\}\)\.size\(\)"),
     (lambda d: d["pay"].apply, r"own function of a table: \.groupby\('sex', keys=\[\.\.\.\]\)\.sample_and_aggregate\("),
     (lambda d: d["pay"].describe, r"\.groupby\('sex', keys=\[\.\.\.\]\)\.agg\(\{'pay': \['count', 'mean', "),
     (lambda d: d.max, "one row's value is never released"),

@@ -203,7 +203,7 @@ def test_a_forgotten_ledger_is_told_the_line_that_continues_before_the_one_that_
     df.dp(epsilon=1).count()
     with pytest.raises(ArgumentValueError, match="already spends from") as caught:
         df.dp.protect(epsilon=3, unit="pid", max_rows=5)
-    line, _, other = str(caught.value).partition("To continue it: ")[2].partition(". To begin anew instead: ")
+    line, _, other = str(caught.value).partition("To continue it: ")[2].partition(". For another budget: ")
     assert other.startswith("df.dp.session.close()")
     assert eval(line, {"df": df}) is session
     session.close()
@@ -266,11 +266,12 @@ def test_once_used_the_error_says_what_can_be_done():
         df.dp.protect(epsilon=3, unit="pid", max_rows=5, name=name)
     for said in (
         "unit=None, not 'pid'",
-        f"df.dp.session.close(); df.dp.protect(..., name='{name}_2')",
+        f"after df.dp.session.close(): df.dp.protect(epsilon=3, unit='pid', max_rows=5, name='{name}_2'); the two",
+        f"To continue, type\ndf.dp.protect(epsilon=3, name='{name}')",
         "the two budgets add up",
     ):
         assert said in str(caught.value)
-    with pytest.raises(LedgerError, match=rf"another name, df\.dp\.protect\(\.\.\., name='{name}_2'\)"):
+    with pytest.raises(LedgerError, match=rf"another name: people\(\)\.dp\.protect\(epsilon=3, .*, name='{name}_2'\)"):
         people().dp.protect(epsilon=3, unit="pid", max_rows=5, name=name)
     df.dp.session.close()  # the way out that it names
     df.dp.protect(epsilon=3, unit="pid", max_rows=5, name=f"{name}_2")
@@ -282,7 +283,7 @@ def test_a_lower_total_is_not_told_to_extend():
     df.dp(epsilon=1).count()
     with pytest.raises(
         LedgerError,
-        match=r"(?s)can only be raised\..*close\(\); df\.dp\.protect\(\.\.\., name=.*type\ndf\.dp\.protect\(epsilon=3, name=",
+        match=r"(?s)only be raised\..*close\(\): df\.dp\.protect\(epsilon=2, name=.*type\ndf\.dp\.protect\(epsilon=3, name=",
     ) as caught:
         df.dp.protect(epsilon=2, name=name)
     assert "extend" not in str(caught.value)

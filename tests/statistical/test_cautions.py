@@ -46,7 +46,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
         "UNKNOWN, SPLIT: the interval spans all of the bounds, and whether rows are surely there",
     ),
     "aggregates/ladder.py ExtremeWithBar.steps": (1, "one row decides"),
-    "aggregates/moments.py": (1, "CUT: a mean that was released is one of the bounds"),
+    "aggregates/moments.py": (2, "CUT: a mean that was released is one of the bounds; EMPTY: none has a value"),
     "aggregates/oracles.py": (1, "UNVERIFIED: nothing was left to test it with"),
     "aggregates/private_bounds.py PrivateBounds.steps": (1, RELEASED),
     "aggregates/private_bounds.py _unseen": (
