@@ -275,6 +275,14 @@ class _OfData(Warning, metaclass=_Here):
     """Any warning, where this thread looks at data: filters belong to the process, so this one asks which thread it is."""
 
 
+def hush(on: bool = True) -> bool:
+    """Keep warnings of this thread from everybody, or do so no longer; return how it was. Other threads are left alone."""
+    before, _inside.guarded = getattr(_inside, "guarded", False), on
+    if on and (not warnings.filters or warnings.filters[0][2] is not _OfData):
+        warnings.simplefilter("ignore", _OfData)
+    return before
+
+
 def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFailedError]) -> T:
     """Run work that touches data: no warning of it escapes, and every exception becomes one constant text.
 
@@ -284,10 +292,8 @@ def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFa
     results: list[T] = []
     before = getattr(_inside, "guarded", False)
     try:  # in this frame, see `closed`
-        _inside.guarded = True
+        hush()
         with contextlib.suppress(BaseException), watched(), np.errstate(all="ignore"):
-            if not warnings.filters or warnings.filters[0][2] is not _OfData:
-                warnings.simplefilter("ignore", _OfData)
             results.append(work())
     finally:
         _inside.guarded = before

@@ -19,7 +19,7 @@ import pyarrow as pa
 from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
 
-from pandas_dp.core.gate import guarded
+from pandas_dp.core.gate import guarded, hush
 from pandas_dp.core.interrupts import stop
 from pandas_dp.core.measurement import ByClass
 from pandas_dp.engines.arrow import has_kernel, rows_at
@@ -276,6 +276,7 @@ class Guarded:
         """The result, or `Failed` where the function, or a task before, failed."""
         if any(isinstance(one, Failed) for one in given):
             return Failed()
+        before = hush()  # also in a thread of a scheduler, which the door does not watch
         try:
             with np.errstate(all="ignore"):
                 return self._function(*given)
@@ -284,6 +285,8 @@ class Guarded:
             if type(error) is getattr(sys.modules.get("distributed"), "Reschedule", None):
                 raise  # how a scheduler is asked to try again; it holds no rows
             return Failed()
+        finally:
+            hush(before)
 
     def __repr__(self) -> str:
         """Show nothing."""

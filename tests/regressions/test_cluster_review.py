@@ -92,6 +92,23 @@ def test_no_exception_of_any_class_leaves_a_task():
     assert str(caught.value) == QueryFailedError.TEXT
 
 
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_no_warning_leaves_a_task(scheduler):
+    """Dask runs tasks in threads of its own, whose warnings the door does not hear."""
+    frame = pd.DataFrame({"a": [1, 2]})
+
+    def read(part: int) -> pd.DataFrame:
+        warnings.warn(f"a cell of Alice in part {part}", UserWarning, stacklevel=1)
+        return frame
+
+    ddf = protected(dd.from_map(read, range(2), meta=frame.iloc[:0]))
+    with warnings.catch_warnings(record=True) as seen, dask.config.set(scheduler=scheduler):
+        warnings.simplefilter("always")
+        assert ddf.dp(epsilon=SURE).count().value == 4
+        warnings.warn("not of data", UserWarning, stacklevel=1)  # which this thread says as ever
+    assert [str(one.message) for one in seen] == ["not of data"]
+
+
 @pytest.mark.parametrize("module", [None, "distributed", "distributed.worker"])
 def test_what_a_class_says_of_its_module_leaves_no_task(module):
     told = type("Told", (Exception,), {"__module__": module})
