@@ -15,6 +15,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from typing import Any
 
@@ -67,6 +68,17 @@ def _books_of_a_file():
     from pandas_dp.core import ledger
 
     ledger._memory.clear()
+
+
+@pytest.fixture(autouse=True)
+def _sessions_of_a_folder(request):
+    """No session outlives the folder of its test: in the folder of the next one the name of its ledger would be known."""
+    folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    yield
+    registry = folder and sys.modules.get("pandas_dp.session.registry")
+    for session in list(registry._sessions.values()) if registry else ():
+        if not session._closed and (session._ledger.path or "").startswith(f"{os.path.realpath(folder)}{os.sep}"):
+            session.close()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -308,7 +308,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             number itself. True refers to the rows that an object has when it is first protected.
         reason : str, optional
             Why a frame made from a table of an open budget may have its own budget, or why a ledger file, or a budget in it,
-            is made beside one of a similar name. It is recorded, and shown on the certificate.
+            is made beside one of a similar name, or of the same name in the folder where Python ran before. It is recorded, and
+            shown on the certificate.
         rho : number, optional
             In place of epsilon: the total in zero-concentrated differential privacy (zCDP). The delta is 1e-10 unless you type
             another one; the session tells the epsilon.

@@ -239,4 +239,5 @@ def left(rule: Filter, state: State) -> str:
 def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
     """Write a sum honestly: exactly as a short decimal or fraction, else rounded (what is spent upwards) and saying so."""
     exact = x <= 0 or x.denominator < 1000 or 10**12 % x.denominator == 0
-    return f"{name}={show(max(x, Fraction(0)))}" if exact else f"{name} about {show(three_digits(x, rounding))}"
+    sign, told = ("=", max(x, Fraction(0))) if exact else (" about ", three_digits(x, rounding))
+    return f"{name}{sign}{show(told, rounding)}"

@@ -73,8 +73,8 @@ class Store:
             weakref.finalize(self, self._connection.close)
             return
         with guard:
-            if is_open(path):
-                raise LedgerError("this process has the ledger open already: type open_ledger(path)")
+            if name := open_as(path):
+                raise LedgerError(f"this process has the ledger open already: type ledger={name!r}")
             check_disk(path)
             if not os.path.lexists(path):
                 create(path, records.begin)
@@ -226,10 +226,10 @@ class Store:
                 connection.close()
 
 
-def is_open(path: str) -> bool:
-    """Whether this process has a ledger file open, which nothing else may open: closing it drops SQLite's locks."""
+def open_as(path: str) -> str:
+    """The name under which this process has a ledger file open, if any: opening it once more, and closing, drops its locks."""
     with guard:
-        return any(_same(path, other) for other in _opened)
+        return next((other for other in _opened if _same(path, other)), "")
 
 
 def _same(one: str, other: str) -> bool:

@@ -109,7 +109,7 @@ def check_file(path: str) -> bool:
                 break
             time.sleep(0.01)
         else:  # each name would get a journal of its own, and a crash under one be missed under the other
-            raise LedgerError("the ledger file has a second name (a hard link): remove one of the two")
+            raise LedgerError("the ledger file has a second name (a hard link): remove one that has no '-journal'")
         with open(path, "rb") as file:
             header = file.read(100)
     except OSError as error:

@@ -10,13 +10,12 @@ from pandas_dp.aggregates.above_threshold import StreamRecipe
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import ExpectedError, Terms, left_out
 from pandas_dp.books.amounts import paid, refused, state_of
-from pandas_dp.books.budget_words import of_part
 from pandas_dp.books.odometer import first_gaussian, left_text
 from pandas_dp.books.period_words import of_lifetime
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
-from pandas_dp.errors import BudgetExceededError
 from pandas_dp.release.preview import Preview
+from pandas_dp.session.periods import fit
 from pandas_dp.tables.protected import Table
 
 NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
@@ -53,8 +52,7 @@ class Ahead:
             typical = request.price, loss
         switch = None if stored or waits or after is None else first_gaussian(rule, state, charge)
         error = None if after is not None else refused(rule, state, request.price, charge, request.whole)
-        if session._whole is not None and isinstance(error, BudgetExceededError):
-            of_part(error)
+        fit(error, session)
         known = self._expected(query, table.terms(query.steps, query.price, request.unit))
         return Preview(
             call=request.query,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.core.database import is_open
+from pandas_dp.core.database import open_as
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
 
 CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
@@ -154,7 +154,7 @@ LEDGER = b"SQLite format 3\0"  # as every ledger starts
 
 def is_ledger(path: str) -> bool:
     """Whether a file starts as ledgers do, whatever its name. One that is open in this process is not opened once more."""
-    if is_open(path):
+    if open_as(path):
         return True
     with open(path, "rb") as file:
         return file.read(len(LEDGER)) == LEDGER

@@ -8,6 +8,7 @@ are put back only into a file that is not, by the very transaction that was cut 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sqlite3
 import time
@@ -69,6 +70,7 @@ def prepare(path: str) -> None:
 
 
 def _prepare(path: str) -> None:
+    _unname(path)
     new, journal = files.check_file(path), f"{path}-journal"
     if files.read_only(path):
         end = time.monotonic() + database.BUSY_SECONDS
@@ -83,6 +85,20 @@ def _prepare(path: str) -> None:
         _convert(path)
 
 
+def _unname(path: str) -> None:
+    """Take away the name under which a ledger was built, which a kill may leave it beside its own, see `database.create`.
+
+    Nothing was ever charged to a file with two names, see `files.check_file`, so no journal is of the name that goes. Whoever
+    builds it at this moment needs that no more.
+    """
+    folder, own = os.path.split(path)
+    built = re.compile(f"{re.escape(own)}\\.[0-9a-f]{{32}}\\.new")
+    with suppress(OSError):
+        for name in os.listdir(folder) if os.stat(path).st_nlink > 1 else ():
+            if built.fullmatch(name) and os.path.samefile(path, os.path.join(folder, name)):
+                os.unlink(os.path.join(folder, name))
+
+
 def _convert(path: str) -> None:
     """Take everything into the file that an older version left in a log beside it, and write no log any more.
 
@@ -95,8 +111,11 @@ def _convert(path: str) -> None:
             _check_log(path)
         _take_in(path, log)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # somebody else has the file, or it is damaged
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise LedgerBusyError("another process has the ledger open; nothing was charged. Ask again") from error
+        if kind in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):  # of the disk, and the file may be sound
+            raise LedgerError(f"the ledger could not be read or written ({error}); nothing was released") from error
         raise LedgerError(records.DAMAGED) from error
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,6 +15,7 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.database import READ
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
+from pandas_dp.core.records import ALL
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.numbers import positive_epsilon
@@ -22,6 +25,9 @@ from pandas_dp.steps.periods import InPeriods, period
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import UNVERSIONED
 from pandas_dp.tables.protected import Table
+
+if TYPE_CHECKING:
+    from pandas_dp.session.session import Session
 
 # when an entry paid, and where its draw has an entry of its own, see `Ledger.begin`, when that was made
 DRAWN = """SELECT time, CASE WHEN time LIKE '% waits' THEN (SELECT later.time FROM entries AS later WHERE later.budget = ?1 AND
@@ -111,15 +117,35 @@ def notes(ledger: Ledger, name: str, table: Table, given: gate.Given) -> tuple[s
     return said, f"as of {time[:16].replace('T', ' ')} UTC: another version, or fresh=True in Python, buys a new one"
 
 
+def fit(error: Exception | None, session: Session) -> None:
+    """Let a refusal propose what its budget can get: another part, or no larger total, if an older copy may have used it up."""
+    if not isinstance(error, BudgetExceededError):
+        return
+    if session._whole is not None:
+        of_part(error)
+    elif error._raised and any(known.price == ALL for known in session._ledger.entries(session.name)):
+        error._raised = ""
+
+
+@contextmanager
+def fitting(session: Session) -> Iterator[None]:
+    """Whatever is refused meanwhile proposes what its budget can get."""
+    try:
+        yield
+    except BudgetExceededError as error:
+        fit(error, session)
+        raise
+
+
 def released(request: gate.Request, table: Table) -> gate.Given:
     """Answer a request; a refusal of a table with versions says that one which grows can have a budget for each period."""
     try:
-        return gate.release(request)
+        with fitting(table.session):
+            return gate.release(request)
     except BudgetExceededError as error:
-        if table.session._whole is not None:
-            of_part(error)
-        elif (
-            table.session.unit.periods is None
+        if (
+            table.session._whole is None
+            and table.session.unit.periods is None
             and table.content == table.token
             and not table.content.startswith(UNVERSIONED)
         ):

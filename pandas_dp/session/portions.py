@@ -27,6 +27,7 @@ from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import refuse_private
 from pandas_dp.session import registry
 from pandas_dp.session.alone import check_alone
+from pandas_dp.session.periods import fitting
 from pandas_dp.session.session import PART, Session
 from pandas_dp.steps.changes import Filter
 from pandas_dp.steps.expression import Column
@@ -120,7 +121,8 @@ def _parts(
     if unit.periods is not None:  # the same part may be set aside in other periods, too, which then pay as well
         key = f"{key} {periods}"
     # once: what another thread or process paid at this moment, or a crash left paid and not yet opened, is paid
-    session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True, periods=periods)
+    with fitting(session):
+        session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True, periods=periods)
     also = [session.name + PART + other for other in others]
     session._ledger.open(session.name + PART + name, Budget.of(total), unit, also=also)
     return [registry.part_of(session, each, Budget.of(total), unit) for each in names]

@@ -250,6 +250,12 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     return opened
 
 
+def files_in_use() -> list[tuple[str, str]]:
+    """Ledger files of which a budget answers in this process, and its name."""
+    known = [(session._ledger.path, session) for session in [*_sessions.values()]]
+    return [(path, session.name) for path, session in known if path is not None and not session._closed]
+
+
 def is_open(path: str) -> bool:
     """Whether a budget of a ledger file answers in this process."""
     file = canonical(path)

@@ -14,7 +14,7 @@ from pandas_dp.core.ledger import Ledger
 from pandas_dp.errors import ArgumentValueError, LedgerError
 from pandas_dp.facts.names import check_name, is_slip
 from pandas_dp.session import advice, ledger_forms
-from pandas_dp.session.registry import is_open, listed
+from pandas_dp.session.registry import files_in_use, is_open, listed
 from pandas_dp.session.session import PART
 
 SUFFIX = ".dpledger"
@@ -58,19 +58,35 @@ def similar(name: str, known: Sequence[str]) -> list[str]:
 
 
 def check_new_file(ledger: str | os.PathLike[str] | None, name: str) -> None:
-    """Refuse to make a ledger file where one of a similar name lies beside it that this budget is likely in.
+    """Refuse to make a ledger file where one of a similar name lies beside it, or was in use before Python went to this folder.
 
     Raises
     ------
     ArgumentValueError
         With the lines that go on with that file, or make a new one.
     """
-    if ledger is None or (file := similar_file(ledger, name)) is None:
+    if ledger is None:
         return
     own, line = os.fspath(ledger), REASON.format(argument="ledger", name=os.fspath(ledger))
-    lines = advice.on_record(os.path.dirname(canonical(own)), file, None if name == advice.USUAL else name)
-    there = f"there is no ledger {os.path.basename(own)!r}, but there is {file!r}. For a new one, with a full budget, say why"
+    if (file := similar_file(ledger, name)) is not None:
+        folder, there = os.path.dirname(canonical(own)), f"but there is {file!r}"
+    elif (path := in_use_elsewhere(ledger, name)) is not None:
+        folder, file = os.path.split(path)
+        there = f"since Python runs in {os.getcwd()!r} now, but this program uses {path!r}"
+    else:
+        return
+    lines = advice.on_record(folder, file, None if name == advice.USUAL else name)
+    there = f"there is no ledger {os.path.basename(own)!r}, {there}. For a new one, with a full budget, say why"
     raise ArgumentValueError("\n".join([f"{there}, on record: {line}. To continue, type", *lines]))
+
+
+def in_use_elsewhere(ledger: str | os.PathLike[str], name: str) -> str | None:
+    """The file of an open budget to which the same words led in another working directory, where they lead to none now."""
+    words = os.path.normpath(os.fspath(ledger))
+    if os.path.isabs(words) or os.path.lexists(canonical(ledger)):
+        return None
+    used = (path for path, known in files_in_use() if path.endswith(os.sep + words) and name in (known, advice.USUAL))
+    return next(used, None)
 
 
 def similar_file(ledger: str | os.PathLike[str], name: str) -> str | None:

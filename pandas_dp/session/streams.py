@@ -15,6 +15,7 @@ from pandas_dp.errors import Spelled, StreamClosedError, told
 from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import checked_level, positive_int
 from pandas_dp.release.values import Release
+from pandas_dp.session.periods import fitting
 from pandas_dp.session.session import Session
 from pandas_dp.steps.changes import Filter, applied
 from pandas_dp.steps.expression import Expression
@@ -49,7 +50,8 @@ class Stream(Spelled):
         self._table = replace(table, source=empty, cache={}, _columns={})  # public facts alone
         self._empty = applied(query.steps, empty)
         request = table.request(query, table.source.columns, fresh=False)
-        self._inner = gate.OpenRecipe(request)
+        with fitting(session):
+            self._inner = gate.OpenRecipe(request)
         session._streams.add(self._inner)
         if session._closed:  # by another thread meanwhile, which did not find the stream
             self._inner.close()

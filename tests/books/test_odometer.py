@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from fractions import Fraction as F
@@ -16,7 +17,7 @@ import pytest
 
 import pandas_dp  # noqa: F401
 from pandas_dp.accounting import group_privacy
-from pandas_dp.books import odometer
+from pandas_dp.books import budget_words, odometer
 from pandas_dp.books.odometer import group_text, left_text, more_calls, raised
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import best_order, filter_for, renyi_limit
@@ -161,6 +162,12 @@ def test_as_many_as_the_filter_admits(budget, loss, before):
     while (after := rule.admit(state, rule.charge(loss))) is not None:
         state, count = after, count + 1
     assert said == count
+
+
+def test_amounts_of_more_digits_than_a_float_has_are_rounded_against_the_reader():
+    rule, state = filter_for(Budget.of(10**6)), replace(State.zero(), epsilon=F("0.123456789012"))
+    assert budget_words.left(rule, state) == "epsilon=999999.876543"
+    assert budget_words.spent(rule, replace(state, epsilon=F("999999.876543210988"))) == "epsilon=999999.876544"
 
 
 def test_words():

@@ -42,7 +42,7 @@ def test_the_canonical_path_decides(path, tmp_path, monkeypatch):
     with pytest.raises(LedgerError, match="open already"):
         Ledger(path)
     os.link(path, tmp_path / "other name")  # as where upper and lower case are one
-    with pytest.raises(LedgerError, match="open already"):
+    with pytest.raises(LedgerError, match=f"open already: type ledger='{path}'"):
         open_ledger(tmp_path / "other name")
     (tmp_path / "other name").unlink()
     ledger.close()

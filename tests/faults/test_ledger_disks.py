@@ -99,6 +99,38 @@ def test_x12_a_full_disk_refuses_the_charge_and_the_next_call_works(tmp_path, at
     assert rest == ["True", "True", "True"]
 
 
+SMALL = """
+ledger = fresh()
+for _ in range(60):
+    ask(ledger)
+    release()
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+texts = set()
+for page in range(1, os.path.getsize(path) // 4096):
+    # the journal fits, and some page of the file does not: nor can what was there be put back
+    resource.setrlimit(resource.RLIMIT_FSIZE, (page * 4096, hard))
+    for _ in range(2):
+        try:
+            ask(ledger)
+        except LedgerError as error:
+            texts.add(str(error))
+        else:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            release()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (page * 4096, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    ask(ledger)
+    release()
+out, charged = check(0)
+print(out == charged, len(texts) > 0, all("nothing was released" in text for text in texts))
+"""
+
+
+def test_a_disk_that_takes_no_page_is_not_called_damage(tmp_path):
+    """Whoever is told of damage restores a back-up, and the file is sound."""
+    assert script(tmp_path, SMALL).split() == ["True", "True", "True"]
+
+
 READ_ONLY = """
 folder = tempfile.mkdtemp()
 os.chmod(folder, 0o755)

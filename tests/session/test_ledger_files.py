@@ -431,6 +431,20 @@ class Told:
         self._seen["data"] = max(entry, self._seen["data"])
 
 
+def test_the_name_that_a_kill_left_of_a_new_ledger_goes(path, tmp_path):
+    """A ledger is built under another name, and has both for an instant, in which nothing is charged to it."""
+    left, other = (tmp_path / f"visits.dpledger.{letter * 32}.new" for letter in "ab")
+    os.link(path, left)
+    other.touch()  # another program builds one
+    assert charge(path) == F("0.3")
+    assert not left.exists()
+    assert other.exists()
+    os.link(path, tmp_path / "visits.dpledger.new")  # this one is somebody's
+    with pytest.raises(LedgerError, match=r"second name \(a hard link\): remove one that has no '-journal'"):
+        charge(path)
+    assert path.exists()
+
+
 @pytest.mark.parametrize("killed", [False, True])
 def test_programs_that_remember_at_one_moment_lose_no_entry(killed, tmp_path, monkeypatch):
     """Of lines in a file that each of them writes anew some went into one that another had just replaced."""

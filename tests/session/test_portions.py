@@ -250,6 +250,23 @@ def test_a_partition_across_restarts(tmp_path):
     assert parts["F"].dp.session.left == "epsilon=1"
 
 
+ASKED = {
+    "an allotment": lambda frame: frame.dp.allot("more", epsilon=0.5),
+    "a partition": lambda frame: frame.dp.partition("sex", ["F", "M"], epsilon=0.5),
+    "a stream": lambda frame: frame.dp(epsilon=0.5).above_threshold(1000),
+    "a number": lambda frame: frame.dp(epsilon=0.5).count("age"),
+}
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_a_part_that_is_used_up_proposes_another_part_and_no_larger_total(what):
+    part = protected(people(), epsilon=3).dp.allot("team A", epsilon=1)
+    part.dp(epsilon=1).count()
+    with pytest.raises(BudgetExceededError, match=r"df\.dp\.allot\('more', epsilon=1\)") as caught:
+        ASKED[what](part)
+    assert "extend" not in str(caught.value)
+
+
 def test_refusals(monkeypatch):
     df = protected(
         people().assign(when=pd.Timestamp("2020-01-01"), thing=pd.Series([None] * 3000, dtype=object)), epsilon=3

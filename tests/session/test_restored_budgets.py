@@ -129,6 +129,10 @@ def test_a_budget_of_which_all_was_left_is_not_raised(tmp_path, name):
         assert before.delta == Decimal("1e-6")  # also that for finding keys
     with pytest.raises(LedgerError, match="so its total cannot be raised"):
         session.extend(to=5, reason="more")
+    price = {"rho": 0.1} if name == "gdp" else {"epsilon": 0.1}
+    with pytest.raises(BudgetExceededError) as caught:
+        df.dp(**price).count()
+    assert "extend" not in f"{caught.value} {df.dp.preview(**price).count().refusal}"
     assert session.spent == before
     assert "If the total was raised after the copy was made" in unescape(session.report())
     session._ledger.verify()

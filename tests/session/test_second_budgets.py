@@ -120,6 +120,42 @@ def test_what_lies_beside_a_first_ledger_decides_nothing(tmp_path):
     assert spend(ledger="wards.db", name="visits") == "epsilon=2.5"  # none of them is a ledger of that budget
 
 
+@pytest.mark.parametrize("name", ["visits", "data"])
+def test_the_words_that_led_to_a_ledger_in_another_folder_make_no_new_one(tmp_path, monkeypatch, name):
+    df, again = people(), people()
+    session = df.dp.protect(epsilon=3, ledger="hospital.db", name="visits")
+    df.dp(epsilon=0.5).count()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir("sub")
+    with pytest.raises(
+        ArgumentValueError, match=rf"no ledger 'hospital.db', since .* uses '{tmp_path}/hospital.db'"
+    ) as caught:
+        again.dp.protect(epsilon=3, ledger="hospital.db", name=name)
+    assert not Path("hospital.db").exists()
+    line = str(caught.value).splitlines()[1]
+    assert "# continues: 0.5 of 3 spent" in line
+    for new in (
+        {"ledger": "hospital.db", "name": "wages"},
+        {"ledger": tmp_path / "sub" / "third.db", "name": "visits"},
+    ):
+        assert people().dp.protect(epsilon=3, **new).close() is None
+    session.close()
+    assert typed(line) == "epsilon=2.5"
+    assert spend(ledger="fourth.db", name="visits") == "epsilon=2.5"
+
+
+def test_another_folder_may_have_a_ledger_of_the_same_words(tmp_path, monkeypatch):
+    session = people().dp.protect(epsilon=3, ledger="hospital.db", name="visits")
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir("sub")
+    for _ in range(2):
+        other = people().dp.protect(epsilon=3, ledger="hospital.db", name="visits", reason="another hospital")
+        assert other is not session
+    assert people().dp.protect(epsilon=3, ledger="hospital.db", name="visits") is other  # it is there now
+    other.close()
+    session.close()
+
+
 def test_a_new_name_that_was_typed_is_new_in_either_file():
     spend(ledger="hospital.db", name="visits")
     assert spend(ledger="hosptial.db", name="wages") == "epsilon=2.5"
