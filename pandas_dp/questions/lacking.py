@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.errors import PandasDPError
-from pandas_dp.facts.advice import examples
+from pandas_dp.facts.advice import Refused
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.chains import completed, first_text, masked
 from pandas_dp.facts.checks import BINS, KEYS, ends
@@ -75,19 +75,16 @@ def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str 
             values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
         except (ValueError, TypeError):  # what a variable holds is not looked at, and a list is no key of a dict
             return {}
-        more: dict[str, str] = {}
-        for one, parameter in parameters.items():
-            if one not in values | more and (parameter.default is parameter.empty or one == "columns"):
-                more |= examples(frame, one, parameters, values | more)
-        more |= {one: text for one, text in lacking(frame, parameters, values | more).items() if one not in more}
-        return more if all(is_expression(text) for text in more.values()) else {}
+        missing = [one for one in free if parameters[one].default is inspect.Parameter.empty or one == "columns"]
+        more = Refused(question, parameters, frame, (), values).completed(one for one in missing if one not in values)
+        return more if all(map(is_expression, more.values())) else {}
 
-    return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds_of(frame), needs, meant)
+    return completed(name, frame, price, needs, meant)
 
 
 def chosen(frame: PreparedFrame, name: str = "") -> str:
     """What is said of a mask, in brackets or behind a name: how rows are chosen; no text where it cannot be read."""
-    line = masked(frame._empty(), bounds_of(frame), name) if name in ("", "loc", "where", "mask") else ""
+    line = masked(frame, name) if name in ("", "loc", "where", "mask") else ""
     return f"rows are chosen by a condition in query(): {line}" if line else ""
 
 
@@ -104,11 +101,6 @@ def unknown(frame: PreparedFrame, name: str) -> str:
     meant = hint.partition("; did you mean '")[2].partition("'")[0]
     line = completed_line(frame, name, meant=meant) if meant else ""
     return f"{hint.partition('? ')[0]}?: {line}" if line else hint
-
-
-def bounds_of(frame: PreparedFrame) -> Callable[[str], str]:
-    """How the bounds of a column are typed that a question about it lacks."""
-    return lambda column: lacking(frame, ("bounds",), {"column": column}).get("bounds", "")
 
 
 def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:

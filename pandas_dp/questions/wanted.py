@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest, did_you_mean
-from pandas_dp.facts.advice import show_line
+from pandas_dp.facts.advice import Refused, show_line
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.questions.rows import PreparedFrame
 
@@ -171,7 +171,7 @@ class PricedColumns:
         except PandasDPError as error:
             with suppress(Exception):  # see `explain`
                 own = dict(list(inspect.signature(method).parameters.items())[1:])
-                show_line(error, name, own, self, args, options)
+                show_line(error, Refused(name, own, self, args, options))
             del self, method
             raise
 
@@ -181,7 +181,7 @@ class PricedColumns:
             return self.agg(name, **options)
         except PandasDPError as error:
             with suppress(Exception):  # see `explain`
-                show_line(error, name, inspect.signature(type(self).agg).parameters, self, (), options)
+                show_line(error, Refused(name, inspect.signature(type(self).agg).parameters, self, (), options))
             del self
             raise
 

@@ -146,7 +146,7 @@ ONE = {  # refusal, and what is typed then
     f"{PRICE}['cost'].agg(['mean', 'first'])": "['cost'].agg(['mean'], bounds=(0, 500))",
     f"{PRICE}['cost'].agg('mean')": "['cost'].agg('mean', bounds=(0, 500))",
     f"{PRICE}.agg({{'age': 'mean'}}, bounds={{'cost': (0, 9)}})": "agg({'age': 'mean'}, bounds={'age': (0, 500)})",
-    "df.dp.preview.count()": "df.dp.preview(epsilon=0.5).count()",
+    "df.dp.preview.sum('cost')": "df.dp.preview(epsilon=0.5).count()",
     # options of pandas, without which something else is missing
     f"{PRICE}.value_counts('ward', dropna=False)": "value_counts('ward', keys=['A', 'B'])",
     f"{PRICE}['age'].value_counts(bins=5)": "['age'].histogram(bins=5, bounds=(0, 500))",
