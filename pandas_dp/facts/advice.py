@@ -104,7 +104,7 @@ class Refused:
         for argument in missing:
             if argument not in found:
                 found |= self.example(argument, found)
-        return found | self.lacks({name: text for name, text in found.items() if name not in PARTS})
+        return found | self.lacks({name: text for name, text in found.items() if name in more or name not in PARTS})
 
     def example(self, argument: str, more: Mapping[str, Any] = NOTHING) -> dict[str, str]:
         """How an argument is typed, of a question with columns that there are; with no text where it is left out.
@@ -165,7 +165,9 @@ class Refused:
         )
         known = [*getattr(self.asked, "_functions", ())]
         lists = {name: [one for one in of if one in known] for name, of in given.items() if isinstance(of, list)}
-        kept = {name: lists.get(name, of) for name, of in given.items() if lists.get(name) or of in known}
+        kept: dict[str, Any] = {
+            name: lists.get(name, of) for name, of in given.items() if lists.get(name) or of in known
+        }
         if selected:
             bounds = {} if values.get("bounds") is not None else {"bounds": PAIR}
             return more | {"func": repr(kept.get(selected, ["mean", "std"]))} | bounds
@@ -209,7 +211,8 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         ) + call.tail
         error.args, error._priced = (str(error).replace(text, dear),), (dear, delta)  # for the call that was typed
         if error._needs is not None:
-            error._needs = *error._needs[:2], error._needs[2].replace(text, dear)
+            why, needs, otherwise = error._needs
+            error._needs = why, needs, otherwise.replace(text, dear)
     if error._slip is not None:
         slip, right = error._slip
         line = call.written and call.written.with_text(slip, right)
