@@ -128,9 +128,8 @@ class Refused:
             return self._functions(values, numbers, typed)
         two = {name for of in ("values", "index") if isinstance(name := values.get(of), str)}
         if argument == "columns" and "values" in self.parameters and len(by_name) == 2 and two == {*by_name}:
-            values_of = next(
-                (name for name in numbers if name not in by_name), "column"
-            )  # the first of three is not there
+            # the first of three is not there
+            values_of = next((name for name in numbers if name not in by_name), "column")
             return {"values": repr(values_of), "index": repr(values["values"]), "columns": repr(values["index"])}
         if argument in BY_NAME and (numbers or words):
             if argument == "by" and len(by_name) > 1:
@@ -142,13 +141,11 @@ class Refused:
             argument == "function" and "sensitivity" in self.parameters
         ):  # a number that was typed was said of another one
             return {argument: "lambda d: len(d)", "sensitivity": EXAMPLES["sensitivity"]}
-        own: dict[str, str] = {}
+        own = {"domain": f"{{{words[0]!r}: ['A', 'B']}}"} if words else {}
         if numbers:
             name = numbers[0] if numbers[0].isidentifier() else f"`{numbers[0]}`"
             own = {"score": repr(f"{name} >= candidate"), "expr": repr(f"{name} > 40")}
             own["function"] = f"lambda d: d[{numbers[0]!r}].mean()"
-        if words:
-            own["domain"] = f"{{{words[0]!r}: ['A', 'B']}}"
         if "domain" in self.parameters:
             own["candidates"] = "[last_year, other_town]"
         if values.get("bounds") is not None or values.get("range") is not None:
@@ -184,8 +181,8 @@ class Refused:
 def show_line(error: PandasDPError, call: Refused) -> None:
     """Make an error of a question show the call as it was written, with what it lacks or should have."""
     asked, values = call.asked, call.values
-    if isinstance(error, UnverifiedFrameError):
-        _name_frame(error, call.written)
+    if isinstance(error, UnverifiedFrameError) and call.written:
+        _name_frame(error, call.written.frame)
     if call.name in ("protect", "partition") and error._needs is not None:
         why, needs, otherwise = error._needs
         lacked = dict(needs)
@@ -253,13 +250,11 @@ def show_line(error: PandasDPError, call: Refused) -> None:
     error.args = (f"{own(why)}: {call.line(more, renamed)}{call.tail}{own(otherwise)}",)
 
 
-def _name_frame(error: UnverifiedFrameError, written: Written | None) -> None:
+def _name_frame(error: UnverifiedFrameError, frame: str) -> None:
     """Put the frame, as it is written in a call, into the lines that protect it."""
-    if not (frame := written and written.frame):
-        return
     named = frame if frame.isidentifier() else "frame"
     first = "" if named == frame else f"frame = {frame}; "
-    for line in error._lines:
+    for line in error._lines if frame else ():
         error.args = (str(error).replace(line, f"{first}{named}{line.removeprefix('df')}"),)
 
 
