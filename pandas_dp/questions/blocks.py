@@ -35,6 +35,7 @@ from pandas_dp.questions.function_trial import (
     one_number,
     rehearse,
 )
+from pandas_dp.questions.lacking import by_column
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
 from pandas_dp.release.values import FrameRelease, SeriesRelease
@@ -330,7 +331,7 @@ class BlockQuestions(PreparedFrame):
         >>> centres.round().to_numpy().tolist()
         [[20.0, 5.0], [60.0, 40.0]]
         """
-        (names, given), centres = self._by_column("kmeans", columns, bounds, ("number",)), numbers.positive_int(k, "k")
+        (names, given), centres = by_column(self, "kmeans", columns, bounds, ("number",)), numbers.positive_int(k, "k")
         if centres * len(names) > MOST_OUTPUTS:
             raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: k=3")
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.errors import PandasDPError
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.facts.advice import Refused
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.as_text import in_numbers
 from pandas_dp.facts.chains import completed, first_text, masked
 from pandas_dp.facts.checks import BINS, KEYS, ends
 from pandas_dp.facts.written import code_of, is_expression
@@ -111,6 +114,24 @@ def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:
     numbers = [name for name in columns if name in frame._empty() and frame._kind(name).name == "number"]
     pairs = [f"{name!r}: {PAIR}" for name in numbers if name not in typed and frame._facts(name).bounds is None]
     return {"bounds": f"{{{', '.join(pairs)}}}"} if pairs else {}
+
+
+def by_column(
+    frame: PreparedFrame, call: str, columns: Any, bounds: Any, kinds: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Names of several columns, of these kinds alone, and the bounds of each that were typed."""
+    if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):
+        raise ArgumentTypeError("columns must be a list of column names")
+    if bounds is not None and not isinstance(bounds, Mapping):
+        line = frame._bounds_line(call, columns, bounds)
+        raise line.refuse("bounds must be a dict with a pair for each column")
+    names, given = tuple(columns), dict(bounds or {})
+    for name in names:
+        if (kind := frame._kind(name)).name not in (kinds or (kind.name,)):
+            raise ArgumentTypeError(f"{call}() needs columns of numbers; {in_numbers(kind, name)}")
+    if len(set(names)) != len(names) or set(given) - set(names):
+        raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
+    return names, given
 
 
 def bounds_together(frame: PreparedFrame, columns: list[str], given: Any) -> str:

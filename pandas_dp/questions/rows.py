@@ -18,7 +18,7 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
-from pandas_dp.facts.as_text import in_numbers, of_text
+from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
 from pandas_dp.facts.kinds import IDENTIFIER, Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
@@ -150,23 +150,6 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """What to type of several columns of which some have no bounds: those, and the pairs, or the one, that were typed."""
         typed = bounds_together(self, [name for name in columns if isinstance(name, str)], given)
         return Line(f"{call}(..., bounds={typed})", (("bounds", typed),))
-
-    def _by_column(
-        self, call: str, columns: Any, bounds: Any, kinds: tuple[str, ...] = ()
-    ) -> tuple[tuple[str, ...], dict[str, Any]]:
-        """Names of several columns, of these kinds alone, and the bounds of each that were typed."""
-        if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):
-            raise ArgumentTypeError("columns must be a list of column names")
-        if bounds is not None and not isinstance(bounds, Mapping):
-            line = self._bounds_line(call, columns, bounds)
-            raise line.refuse("bounds must be a dict with a pair for each column")
-        names, given = tuple(columns), dict(bounds or {})
-        for name in names:
-            if (kind := self._kind(name)).name not in (kinds or (kind.name,)):
-                raise ArgumentTypeError(f"{call}() needs columns of numbers; {in_numbers(kind, name)}")
-        if len(set(names)) != len(names) or set(given) - set(names):
-            raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
-        return names, given
 
     def _of(self, table: Table) -> Known:
         """What is public after the steps so far, computed from what it was before the last of them.

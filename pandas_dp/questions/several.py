@@ -23,6 +23,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
 from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.questions.lacking import by_column
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import full
 from pandas_dp.questions.wanted import AGG, BARRED, BOUNDED, FUNCTIONS, MOST_PARTS, Wanted, wanted_of
@@ -197,7 +198,7 @@ class SeveralQuestions(PreparedFrame):
             pairs = f"{{{', '.join(f'{name!r}: (lower, upper)' for name in named)}}}"
             more = () if isinstance(bounds, str) else (("bounds", pairs),)
             raise Line("describe(['age'], ...)", (("columns", repr(named)), *more)).refuse("describe() needs columns")
-        names, given = self._by_column("describe", columns, bounds)
+        names, given = by_column(self, "describe", columns, bounds)
         if len(names) > MOST_PARTS:
             raise ArgumentValueError(f"describe() takes at most {MOST_PARTS} columns")
         line = self._bounds_line("describe", names, given)

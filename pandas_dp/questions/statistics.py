@@ -28,6 +28,7 @@ from pandas_dp.facts.call import LEFT_OUT
 from pandas_dp.facts.kinds import Kind, exact_number, is_missing
 from pandas_dp.facts.public_only import listed
 from pandas_dp.questions.dummies import with_dummies
+from pandas_dp.questions.lacking import by_column
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
 from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
 from pandas_dp.release.values import FloatRelease, FrameRelease, IntRelease, SeriesRelease
@@ -333,7 +334,7 @@ class StatisticQuestions(QuantileQuestions):
     ) -> tuple[tuple[str, ...], tuple[Lattice, ...], Any]:
         """Names, lattices and bounds of several columns of numbers, beside those of columns that were `made`."""
         own = [column for column in columns if column not in made] if made else columns
-        own, typed = self._by_column(name, own, bounds, ("number", "bool"))
+        own, typed = by_column(self, name, own, bounds, ("number", "bool"))
         names, given = tuple(columns), {**typed, **made}
         if not 2 <= len(names) <= MOST_COLUMNS:
             raise ArgumentValueError(f"columns must be 2 to {MOST_COLUMNS}")
