@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
-from pandas_dp.facts.advice import show_line
+from pandas_dp.facts.advice import Refused, show_line
 from pandas_dp.facts.call import Call
 from pandas_dp.facts.misfits import misfit
 from pandas_dp.facts.public_only import QUICK, check_all_typed, comparable, refuse_private
@@ -118,7 +118,7 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
             try:
                 with suppress(Exception):  # an argument may be anything: what was refused is told in any case
                     if args and hasattr(args[0], "_frame"):
-                        show_line(error, method.__name__, own, args[0], args[1:], kwargs)
+                        show_line(error, Refused(method.__name__, own, args[0], args[1:], kwargs))
                     if error._unknown is not None and args and (late := getattr(args[0], "_late", None)) is not None:
                         error.args = (late(error._unknown) or str(error),)
             finally:

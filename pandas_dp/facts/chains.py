@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from keyword import iskeyword
 from typing import Any, NoReturn
 
@@ -11,17 +11,10 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import kind_or_none
-from pandas_dp.facts.written import (
-    LONGEST_LINE,
-    as_written,
-    asked_frame,
-    nodes_of,
-    parsed_at,
-    typed_text,
-    user_frame,
-    whole_chain,
-)
+from pandas_dp.facts.written import LONGEST_LINE, Written, code, typed_text
 
+BOUNDED = ("sum", "mean", "var", "std", "median", "quantile")  # questions about groups
+ENDS = ("min", "max")  # which groups have not got
 PARTS = {  # of dates, and all that they can be
     "month": "range(1, 13)",
     "quarter": "range(1, 5)",
@@ -36,13 +29,92 @@ CONDITION = (
 )
 
 
+def _unpriced(*args: Any, **options: Any) -> NoReturn:
+    """A question that stands behind ``preview`` without its price."""
+    raise ArgumentTypeError("a preview needs a price: df.dp.preview(epsilon=0.5).count()")
+
+
+COMMON = "count size sum mean median value_counts histogram groupby agg describe crosstab"
+UNPRICED = dict.fromkeys(COMMON.split(), _unpriced)
+
+
+def behind(written: Written, asked: Any) -> str:
+    """What stands behind a call that makes groups, such as ``['cost'].mean()``, with the bounds that it lacks."""
+    first = typed_text(written.node)
+    typed = {getattr(node, "value", None) for node in written.above if isinstance(node, ast.Constant)}
+    line = whole(written.node, written.above, asked).removeprefix(first)
+    lost = [end for end in ENDS if end in typed and ".agg(" in line and f"'{end}'" not in line]
+    return f"{line}; groups have no {lost[0]!r}, the value of one row" if lost else line
+
+
+def whole(last: Any, above: Mapping[Any, Any], asked: Any) -> str:
+    """The chain that a call begins, in which questions about groups have the bounds that they lack.
+
+    Columns of what is `asked` are selected in brackets where they stood behind a point.
+    """
+    columns = [*asked._empty()]
+    while isinstance(up := above.get(last), ast.Call | ast.Attribute | ast.Subscript):
+        if last is not (up.func if isinstance(up, ast.Call) else up.value):
+            break
+        last = up
+        inner = getattr(last, "value", None)
+        if isinstance(inner, ast.Attribute) and inner.attr in columns:
+            last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
+        if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute):
+            _meant(last, last.func)
+            if last.func.attr in (*BOUNDED, "agg"):
+                _bound(last, last.func, asked)
+    return typed_text(last)
+
+
+def _meant(call: ast.Call, func: ast.Attribute) -> None:
+    """Put in the place of a question that groups have not got the one that says the same of each of them."""
+    first = call.args[0] if len(call.args) == 1 and not call.keywords else None
+    named = getattr(first, "value", None)
+    selected = func.value.slice if isinstance(func.value, ast.Subscript) else None
+    if func.attr == "transform" and named in (*BOUNDED, "count"):
+        func.attr, call.args = named, []
+    elif func.attr == "describe" and isinstance(func.value, ast.Subscript) and isinstance(selected, ast.Constant):
+        func.attr, func.value = "agg", func.value.value
+        call.args = [ast.Dict([selected], [code("['count', 'mean', 'std', 'median']")])]
+    elif func.attr == "agg":
+        of_groups = any(getattr(node, "attr", "") == "groupby" for node in ast.walk(func))
+        for node in [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]:
+            if of_groups and isinstance(node, ast.List):
+                node.elts = [one for one in node.elts if getattr(one, "value", "") not in ENDS] or node.elts
+            if isinstance(node, ast.Constant) and node.value == "size":
+                node.value = "count"
+
+
+def _bound(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
+    """Give a question about groups the bounds that it lacks."""
+    first, selected = call.args[0] if call.args else None, getattr(func.value, "slice", ast.Constant(None))
+    several = func.attr == "agg" or isinstance(selected, ast.List)
+    of: list[Any] = getattr(selected, "elts", [selected])
+    if func.attr == "agg":
+        pairs = [*zip(first.keys, first.values, strict=True)] if isinstance(first, ast.Dict) else []
+        pairs += [
+            (word.value.elts[0], word.value)
+            for word in call.keywords
+            if isinstance(word.value, ast.Tuple) and word.value.elts
+        ]
+        of = [column for column, asks in pairs if any(f"'{name}'" in ast.unparse(asks) for name in BOUNDED)]
+    elif isinstance(first, ast.Constant) and isinstance(first.value, str):
+        of, several = [first], False
+    named = [one.value for one in of if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    ends = {name: pair for name in named if (pair := bounds_of(asked, name))}
+    if ends and not any(word.arg == "bounds" for word in call.keywords):
+        text = f"{{{', '.join(f'{name!r}: {pair}' for name, pair in ends.items())}}}"
+        call.keywords.append(ast.keyword("bounds", code(text if several else next(iter(ends.values())))))
+
+
+def bounds_of(asked: Any, column: str) -> str:
+    """How the bounds of a column are typed that a question about it lacks; no text where it lacks none."""
+    return str(asked._lacks(("bounds",), {"column": column}).get("bounds", ""))
+
+
 def completed(
-    name: str,
-    price: str,
-    columns: Iterable[str],
-    lacks: Callable[[str], str],
-    needs: Callable[[ast.Call, str, str | None], Mapping[str, str]],
-    meant: str = "",
+    name: str, asked: Any, price: str, needs: Callable[[ast.Call, str, str | None], Mapping[str, str]], meant: str = ""
 ) -> str:
     """The chain in which a name was looked up behind a point, as a question that lacks nothing; no text if it is unknown.
 
@@ -50,131 +122,90 @@ def completed(
     ----------
     name : str
         A question, or a column that is selected in brackets.
+    asked : Any
+        The frame.
     price : str
         How a price that is missing before it is typed; no text where it is there.
-    columns, lacks
-        As for `behind`.
     needs : callable
         What a call lacks, of a question, and of a column that is selected.
     meant : str
         How a question is spelled right.
     """
-    node, above = _looked_up(name)
-    if node is None:
+    if (found := _looked_up(name)) is None:
         return ""
-    question: Any = above[node] if name in {*columns} else node
+    node, above = found.node, found.above
+    question: Any = above[node] if name in asked._empty() else node
     call = above.get(question)
     if not isinstance(question, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not question:
         return ""
     question.attr = meant or question.attr
     if price:
-        node.value = ast.Call(node.value, [], [ast.keyword("epsilon", ast.Constant(float(price)))])
+        node.value = ast.Call(node.value, [], [ast.keyword("epsilon", code(price))])
     more = needs(call, question.attr, name if question is not node else None)
-    call.keywords += [ast.keyword(argument, ast.parse(text, mode="eval").body) for argument, text in more.items()]
+    call.keywords += [ast.keyword(argument, code(text)) for argument, text in more.items()]
     if question is not node:
         question.value = ast.Subscript(node.value, ast.Constant(name))
-    line = typed_text(whole_chain(call, above, columns, lacks))
+    line = whole(call, above, asked)
     return line if len(line) <= LONGEST_LINE else ""
 
 
-def _unpriced(name: str) -> Callable[..., NoReturn]:
-    """A question that stands behind ``preview`` without its price, where it says how it is typed."""
-
-    def refused(*args: Any, **options: Any) -> NoReturn:
-        call, line = as_written(name, args, options), f"df.dp.preview(epsilon=0.5).{name}(...)"
-        if call is not None and isinstance(call.func, ast.Attribute):
-            call.func.value = ast.Call(call.func.value, [], [ast.keyword("epsilon", ast.Constant(0.5))])
-            line = typed_text(call)
-        raise ArgumentTypeError(f"a preview needs a price: {line}")
-
-    return refused
-
-
-COMMON = (
-    "count",
-    "size",
-    "sum",
-    "mean",
-    "median",
-    "value_counts",
-    "histogram",
-    "groupby",
-    "agg",
-    "describe",
-    "crosstab",
-)
-UNPRICED = {name: _unpriced(name) for name in COMMON}
+def _looked_up(name: str) -> Written | None:
+    """Where a name was just looked up behind a point."""
+    found = Written.here(ast.Attribute)
+    return found if found is not None and found.node.attr == name else None
 
 
 def first_text(name: str) -> str:
     """The text with which a name that was just looked up is called first; no text if there is none."""
-    node, above = _looked_up(name)
-    call = above.get(node)
-    first = call.args[0] if isinstance(call, ast.Call) and call.func is node and call.args else None
+    if (found := _looked_up(name)) is None:
+        return ""
+    call = found.above[found.node]
+    first = call.args[0] if isinstance(call, ast.Call) and call.func is found.node and call.args else None
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
-def _looked_up(name: str) -> tuple[Any, dict[Any, Any]]:
-    """Where a name was just looked up behind a point, and all nodes of that code with those above them."""
-    caller = user_frame()
-    place, above = (None, {}) if caller is None else nodes_of(caller)
-    ends = () if place is None else (place[1], place[3])
-    nodes = (node for node in above if isinstance(node, ast.Attribute) and node.attr == name)
-    return next((one for one in nodes if (one.end_lineno, one.end_col_offset) == ends), None), above
-
-
-def masked(columns: Iterable[Any], lacks: Callable[[str], str], name: str = "") -> str:
+def masked(asked: Any, name: str = "") -> str:
     """The chain that goes on from a mask, with its condition in ``query``; no text if that cannot be read.
 
     The mask stands in brackets, or behind a `name`: ``.loc[mask, column]``, ``.where(mask)``.
     """
-    caller = user_frame()
-    place, above = (None, {}) if caller is None else nodes_of(caller)
-    found = (node for node in above if isinstance(node, ast.Subscript))
-    node: Any
-    if name:
-        before, above = _looked_up(name)
-        node = above.get(before)
-    else:
-        before = node = next(
-            (one for one in found if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == place), None
-        )
+    found = _looked_up(name) if name else Written.here(ast.Subscript)
+    if found is None:
+        return ""
+    node = found.above[found.node] if name else found.node
     mask: Any = node.slice if isinstance(node, ast.Subscript) else next(iter(getattr(node, "args", ())), None)
     mask, column = mask.elts if isinstance(mask, ast.Tuple) and len(mask.elts) == 2 else (mask, None)
-    text = "" if mask is None else _condition(mask, asked_frame(before.value) or "", {*columns})
+    text = "" if mask is None else _condition(mask, found.frame, {*asked._empty()})
     if not text:
         return ""
-    frame: Any = before.value
+    frame: Any = found.node.value
     if column is None and isinstance(frame, ast.Subscript):
         frame, column = frame.value, frame.slice
     if column is not None and getattr(frame, "attr", "") == "dp":  # a question needs a price
         frame = ast.Call(frame, [], [ast.keyword("epsilon", ast.Constant(0.5))])
     made: Any = ast.Call(ast.Attribute(frame, "query"), [ast.Constant(text)], [])
     made = made if column is None else ast.Subscript(made, column)
-    above[made] = above[node]
+    above = found.above | {made: found.above[node]}
     for field, value in ast.iter_fields(above[node]):
         if value is node:
             setattr(above[node], field, made)
-    return typed_text(whole_chain(made, above, columns, lacks))
+    return whole(made, above, asked)
 
 
 def compared(column: str) -> str:
     """The condition in which a column is compared with what is typed there, as ``query`` takes it; no text where unknown."""
-    caller = user_frame()
-    found = None if caller is None else parsed_at(caller)
-    if not isinstance(found, ast.Compare) or len(found.ops) > 1 or not isinstance(found.comparators[0], ast.Constant):
+    found = Written.here(ast.Compare)
+    if found is None or len(found.node.ops) > 1 or not isinstance(found.node.comparators[0], ast.Constant):
         return ""
-    return ast.unparse(ast.Compare(_named(column), found.ops, found.comparators))
+    return ast.unparse(ast.Compare(_named(column), found.node.ops, found.node.comparators))
 
 
-def grouped(call: ast.Call, empty: pd.DataFrame) -> str:
+def grouped(written: Written, empty: pd.DataFrame) -> str:
     """Groups by parts of dates or of text, or by intervals of `pd.cut`, as they are asked for; no text for others."""
-    columns = {*empty}
-    frame, by = asked_frame(call) or "", call.args[0] if call.args else None
-    if not isinstance(call.func, ast.Attribute):
-        return ""
+    call, frame, known = written.node, written.frame, {*empty}
+    by = call.args[0] if call.args else None
     if isinstance(by, ast.Call) and by.args and ast.unparse(by.func) == "pd.cut":
-        column, more = _column(by.args[0], frame, columns), {word.arg: word.value for word in by.keywords}
+        column, more = _column(by.args[0], frame, known), {word.arg: word.value for word in by.keywords}
         edges = by.args[1] if len(by.args) == 2 else more.pop("bins", None)
         if not column or edges is None or isinstance(edges, ast.Constant):
             return ""
@@ -182,33 +213,34 @@ def grouped(call: ast.Call, empty: pd.DataFrame) -> str:
             cut = ast.unparse(ast.Call(ast.Name("cut"), [edges], [ast.keyword(*word) for word in more.items()]))
             return _of_made(call, "band", f"d[{column!r}].{cut}", call.keywords)
         return typed_text(ast.Call(call.func, [ast.Constant(column)], [ast.keyword("bins", edges), *call.keywords]))
-    day = by.value.value if isinstance(by, ast.Attribute) and isinstance(by.value, ast.Attribute) else None
-    part = by.attr if isinstance(by, ast.Attribute) and ast.unparse(by.value).endswith(".dt") else ""
-    if day is not None and part in PARTS and (column := _column(day, frame, columns)):
+    keys: list[ast.keyword] = []
+    if isinstance(by, ast.Attribute) and by.attr in PARTS and getattr(by.value, "attr", "") == "dt":
+        column = _column(by.value.value, frame, known)  # type: ignore[attr-defined]  # of an attribute
+        if not column:
+            return ""
         kind = kind_or_none(empty[column].dtype)
         read = ".str.to_datetime('%Y-%m-%d')" if kind is not None and kind.name == "key" else ""
-        name, made, keys = part, f"d[{column!r}]{read}.dt.{part}", [ast.keyword("keys", ast.Name(PARTS[part]))]
+        name, made, keys = by.attr, f"d[{column!r}]{read}.dt.{by.attr}", [ast.keyword("keys", code(PARTS[by.attr]))]
     elif isinstance(by, ast.Subscript) and isinstance(text := by.value, ast.Attribute) and text.attr == "str":
-        if not (column := _column(text.value, frame, columns)):
+        if not (column := _column(text.value, frame, known)):
             return ""
         name, made = "part", f"d[{column!r}].str[{ast.unparse(by.slice)}]"
-        keys = [ast.keyword("keys", ast.Name("['A', 'B']"))]
-    elif (
-        isinstance(by, ast.Compare | ast.BoolOp | ast.BinOp) and frame.isidentifier() and _condition(by, frame, columns)
-    ):
-        own = {node for node in ast.walk(by) if isinstance(node, ast.Name) and node.id == frame}
-        for node in own:
-            node.id = "d"
-        name, made, keys = "holds", ast.unparse(by), []
+        keys = [ast.keyword("keys", code("['A', 'B']"))]
+    elif isinstance(by, ast.Compare | ast.BinOp) and frame.isidentifier() and _condition(by, frame, known):
+        for node in ast.walk(by):
+            if isinstance(node, ast.Name) and node.id == frame:
+                node.id = "d"
+        name, made = "holds", ast.unparse(by)
     else:
         return ""
     words = call.keywords if any(word.arg == "keys" for word in call.keywords) else [*keys, *call.keywords]
     return _of_made(call, name, made, words)
 
 
-def joined(call: ast.Call | None, left: str, right: str) -> str:
+def joined(written: Written | None, left: str, right: str) -> str:
     """A merge whose columns of keys have two names, as it is typed once the lookup has that of the table."""
-    called, lookup = map(ast.unparse, (call.func, call.args[0])) if call and call.args else ("df.dp.merge", "lookup")
+    call = written.node if written else ast.Call(ast.Name("df.dp.merge"), [], [])
+    called, lookup = ast.unparse(call.func), ast.unparse(call.args[0]) if call.args else "lookup"
     return f"{called}({lookup}.rename(columns={{{right!r}: {left!r}}}), on={left!r})"
 
 
@@ -221,10 +253,7 @@ def _of_made(call: ast.Call, name: str, made: str, words: list[ast.keyword]) -> 
 
 def _column(node: ast.expr, frame: str, columns: set[str]) -> str:
     """Which column of a frame some code is."""
-    if isinstance(node, ast.Attribute):
-        name: Any = node.attr
-    else:
-        name = getattr(getattr(node, "slice", None), "value", None)
+    name: Any = node.attr if isinstance(node, ast.Attribute) else getattr(getattr(node, "slice", None), "value", None)
     known = isinstance(name, str) and name in columns
     return name if known and ast.unparse(getattr(node, "value", node)) == frame else ""
 
@@ -243,7 +272,7 @@ def _condition(node: ast.expr, frame: str, columns: set[str]) -> str:
             column = _column(one, frame, columns) if isinstance(one, ast.Attribute | ast.Subscript) else ""
             return _named(column) if column else super().generic_visit(one)
 
-    made = Own().visit(ast.parse(ast.unparse(node), mode="eval").body)
+    made = Own().visit(code(ast.unparse(node)))
     names = {_named(column).id for column in columns if isinstance(column, str) and "`" not in column}
     known = all(
         isinstance(one, CONDITION) and (not isinstance(one, ast.Name) or one.id in names) for one in ast.walk(made)

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pandas_dp.errors import closest, did_you_mean
-from pandas_dp.facts.advice import chain_behind, examples
+from pandas_dp.facts.advice import Refused, as_dict
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
-from pandas_dp.facts.written import as_written, pivoted, rewritten
 
 _OTHER_NAMES = {
     "epsilon": "eps budget total privacy_budget",
@@ -65,105 +64,43 @@ OF_PRICES = {option: hint for options, hint in _OF_PRICES.items() for option in 
 MEANING = {
     "sensitivity": ", the most by which one unit, such as a person with all their rows, can move the function's result"
 }
-PARTS = ("keys", "bins")  # of which the columns say how they are typed
 
 
 def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
     """Say what is wrong with arguments that do not fit, and what to type: of a function, the line that is its example."""
-    signature = inspect.signature(method)
+    parameters = dict(inspect.signature(method).parameters)
     asked: Any = args[0] if args else None
-    known, name, before = list(signature.parameters.values()), method.__name__, ""
-    if known and known[0].name == "self":
+    name = method.__name__
+    if next(iter(parameters), "") == "self":
         name = {"__call__": "df.dp", "__init__": type(asked).__name__}.get(name, name)
-        before, known, args = getattr(asked, "_before", ""), known[1:], args[1:]
-    names = [parameter.name for parameter in known]
-    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known)
-    placed = [parameter.name for parameter in known if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
-    free = [
-        parameter for parameter in known if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in given
-    ]
-
-    def line(needs: dict[str, str], renamed: dict[str | int, str]) -> str:
-        written = None if example else as_written(method.__name__, args, given)
-        typed = written and rewritten(written, tuple(names), given, needs, renamed)
-        kept = {renamed.get(name, name): value for name, value in given.items()}
-        named = [(renamed[i], value) for i, value in enumerate(args) if renamed.get(i)]
-        moved = {name: value if [*renamed.values()].count(name) == 1 else args[-2:] for name, value in named}
-        left = tuple(value for i, value in enumerate(args[: len(placed)]) if i not in renamed)
-        return example or typed or before + Call(name, left, kept | moved).needing(names, needs)
-
-    def lacks(values: dict[str, Any]) -> dict[str, str]:
-        return asked._lacks(names, values) if hasattr(asked, "_lacks") and not example else {}
-
-    unknown = [] if open_ended else [other for other in given if other not in names]
-    if name == "crosstab" and "values" in unknown:
-        return f"crosstab() counts rows; for means or sums of a column type {_pivot_table(asked, before, args, given)}"
-    if name == "value_counts" and "bins" in unknown:
-        needs = {other: "" for other in given if other != "bins"} | {QUESTION: "histogram"}
-        needs |= {"bounds": "(lower, upper)"} if type(given["bins"]) is int else {}
-        return f"value_counts() counts single values; ranges are {line(needs, {})}"
-    if name == "merge" and all(isinstance(given.get(side), str) for side in ("left_on", "right_on")):
-        typed = joined(as_written(name, args, given), given["left_on"], given["right_on"])
-        return f"merge() takes on=, one name for the keys of both: {typed}"
+        args = args[1:]
+        del parameters["self"]
+    call, known = Refused(name, parameters, asked, args, given, example), [*parameters.values()]
+    placed = [one.name for one in known if one.kind is one.POSITIONAL_OR_KEYWORD]
+    free = [one for one in known if one.kind is one.KEYWORD_ONLY and one.name not in given]
+    open_ended = any(one.kind is one.VAR_KEYWORD for one in known)
+    unknown = [] if open_ended else [other for other in given if other not in parameters]
+    missing = [one.name for one in known if one.default is one.empty and one.name not in call.values]
+    missing = [argument for argument in missing if parameters[argument].kind is not inspect.Parameter.VAR_KEYWORD]
     if unknown:
-        renamed, needs = _meant(given, unknown, names)
-        if renamed or needs:
-            wrong = next(other for other in unknown if other in renamed or other in needs)
-            right = renamed.get(wrong) or next(other for other in needs if other in names)
-            terms = {*given, *renamed.values()}
-            if name == "protect" and "unit" in terms and "max_rows" not in terms:
-                needs |= {"max_rows": "10"}
-            of_alpha = f", which is 1 - {right}" if wrong == "alpha" else ""
-            written = as_written(method.__name__, args, given) if example else None  # with the number that was typed
-            typed = (written and rewritten(written, tuple(names), given, needs, renamed)) or line(needs, renamed)
-            return f"{name}() takes {right}=, not {wrong}={of_alpha}: {typed}"
-        free_names = [other for other in names if other not in given]
-        told, close = _instead(asked, name, unknown[0], names, example, given), closest(unknown[0], free_names)
-        instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
-        if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
-            instead = {"bounds": "(lower, upper)"}
-        bare = not close and not instead and "; it takes " in told
-        values = dict(zip(names, args, strict=False)) | {name: value for name, value in given.items() if name in names}
-        missing = [one.name for one in known if one.default is one.empty or one.name == "columns"]
-        missing = [argument for argument in missing if argument not in values]
-        for argument in missing if hasattr(asked, "_lacks") else ():
-            instead |= examples(asked, argument, dict(zip(names, known, strict=True)), values | instead)
-        if not close:
-            instead |= {name: text for name, text in lacks(values | instead).items() if name not in instead}
-        typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
-        written = as_written(name, args, given) if name == "groupby" else None
-        typed += chain_behind(written, asked) if written else ""
-        priced = told.endswith(OF_PRICES.get(unknown[0], "-"))
-        typed = "" if example or priced or told.startswith("the new total") or name == "dropna" else typed
-        without = "; without it" if typed and bare else ""
-        by: Any = values.get("by") if "bins" in instead else None
-        kind = kind_or_none(asked._empty()[by].dtype) if isinstance(by, str) and by in asked._empty() else None
-        if kind is not None and kind.name == "key":  # text, of which dates are read first
-            dates = step_that_makes(by, ".str.to_datetime('%Y-%m-%d')")
-            typed = typed.replace(".groupby(", f"{dates}.groupby(", 1)
-        return f"{name}() takes {told}{without}{f': {typed}' if typed else ''}"
+        return f"{name}() {_unknown(call, unknown, missing)}"
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
-        pairs = f"{{{', '.join(f'{safe(column)}: (lower, upper)' for column in args)}}}"
-        needed = (
-            {"bounds": pairs} if "bounds" in names and "bounds" not in given else lacks({placed[0]: [*args]} | given)
-        )
+        pairs = as_dict(dict.fromkeys(args, "(lower, upper)"))
+        call.values = {placed[0]: [*args], **given}
+        needed = {"bounds": pairs} if "bounds" in parameters and "bounds" not in given else call.lacks()
         needed = {placed[0]: f"[{', '.join(map(safe, args))}]"} | needed
-        return f"{name}() takes columns as one list: {line(needed, dict.fromkeys(range(len(args)), ''))}"
-    moved: dict[str | int, str] = {}
+        return f"{name}() takes columns as one list: {call.line(needed, dict.fromkeys(range(len(args)), ''))}"
     of_levels = (
         placed[-1:] == ["q"] and len(args) == len(placed) + 1 and type(args[-1]) in (int, float) and args[-1] > 1
     )
-    ends = (
-        args[-2:]
-        if (len(args) in (2, len(placed) + 2) or of_levels) and any(one.name == "bounds" for one in free)
-        else ()
-    )
-    if [*map(type, ends)] in ([int, int], [int, float], [float, int], [float, float]):
-        moved = dict.fromkeys(range(len(args) - 2, len(args)), "bounds")
+    ended = (len(args) in (2, len(placed) + 2) or of_levels) and any(one.name == "bounds" for one in free)
+    if [*map(type, args[-2:] if ended else ())] in ([int, int], [int, float], [float, int], [float, float]):
         first = len(args) == 2 and known[0].default is known[0].empty
-        needed = examples(asked, names[0], dict(zip(names, known, strict=True)), {}) if first else {}
-        return f"{name}() takes bounds by name, as a pair: {line(needed, moved)}"
+        needed = Refused(name, parameters, asked, (), {}).example(call.names[0]) if first else {}
+        line = call.line(needed, dict.fromkeys((len(args) - 2, len(args) - 1), "bounds"))
+        return f"{name}() takes bounds by name, as a pair: {line}"
     if len(placed) < len(args) <= len(placed) + len(free):
+        moved: dict[str | int, str] = {}
         for i, value in enumerate(args[len(placed) :], len(placed)):
             meant = meant_for(value, free)
             if meant is None and free:  # a number of bins; a line that is the example serves any
@@ -172,34 +109,64 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             free = [other for other in free if other is not meant]
             moved[i] = "" if meant is None else meant.name
         named = next(filter(None, moved.values()), "")
-        values = dict(zip(names, args[: len(placed)], strict=False)) | given
-        lacking = lacks(values | {moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
-        return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {line(lacking, moved)}"
-    missing = [
-        parameter.name
-        for parameter in known[len(args) :]
-        if parameter.default is parameter.empty
-        and parameter.name not in given
-        and parameter.kind is not parameter.VAR_KEYWORD
-    ]
+        call.values = dict(zip(placed, args, strict=False)) | given
+        lacking = call.lacks({moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
+        return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {call.line(lacking, moved)}"
+    if missing and name == "extend" and not call.values:
+        return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
     if missing:
-        values = dict(zip(names, args, strict=False)) | given
-        if name == "extend" and not values:
-            return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
-        more: dict[str, str] = {}
-        for argument in missing:
-            if argument not in more:
-                more |= examples(asked, argument, dict(zip(names, known, strict=True)), values | more)
         told = " and ".join(filter(None, [", ".join(missing[:-1]), f"{missing[-1]}{MEANING.get(missing[-1], '')}"]))
-        more |= lacks(values | {argument: typed for argument, typed in more.items() if argument not in PARTS})
-        return f"{name}() needs {told}: {line(more, {})}"
-    plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
-    shown = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
-    return f"{name}() was given arguments that do not fit: {shown}"
+        return f"{name}() needs {told}: {call.line(call.completed(missing))}"
+    plain = [one.replace(annotation=one.empty) for one in known]
+    return f"{name}() was given arguments that do not fit: {example or f'{name}{inspect.Signature(plain)}'}"
+
+
+def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
+    """What a call takes that was given arguments which it does not know."""
+    name, given, names, first = call.name, call.given, call.names, unknown[0]
+    if name == "crosstab" and "values" in unknown:
+        return f"counts rows; for means or sums of a column type {_pivot_table(call)}"
+    if name == "value_counts" and "bins" in unknown:
+        needs = {other: "" for other in given if other != "bins"} | {QUESTION: "histogram"}
+        needs |= {"bounds": "(lower, upper)"} if type(given["bins"]) is int else {}
+        return f"counts single values; ranges are {call.line(needs)}"
+    if name == "merge" and all(isinstance(given.get(side), str) for side in ("left_on", "right_on")):
+        return f"takes on=, one name for the keys of both: {joined(call.written, given['left_on'], given['right_on'])}"
+    renamed, needs = _meant(given, unknown, names)
+    if renamed or needs:
+        wrong = next(other for other in unknown if other in renamed or other in needs)
+        right = renamed.get(wrong) or next(other for other in needs if other in names)
+        terms = {*given, *renamed.values()}
+        if name == "protect" and "unit" in terms and "max_rows" not in terms:
+            needs |= {"max_rows": "10"}
+        of_alpha = f", which is 1 - {right}" if wrong == "alpha" else ""
+        typed = call.typed(needs, renamed) or call.line(needs, renamed)  # with the number that was typed
+        return f"takes {right}=, not {wrong}={of_alpha}: {typed}"
+    told, close = _instead(call, first), closest(first, [other for other in names if other not in given])
+    instead = {"bins": PERIODS} if first == "freq" and "bins" in names and "bins" not in given else {}
+    if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
+        instead = {"bounds": "(lower, upper)"}
+    bare = not close and not instead and "; it takes " in told
+    call.values = {other: value for other, value in call.values.items() if other in names}
+    if "columns" in names and "columns" not in call.values:
+        missing = [*missing, "columns"]
+    instead = call.completed(missing if hasattr(call.asked, "_lacks") else (), instead)
+    typed = call.line({}, {first: close}) if close else call.line(dict.fromkeys(unknown, "") | instead)
+    priced = told.endswith(OF_PRICES.get(first, "-"))
+    typed = (
+        "" if call.example_line or priced or told.startswith("the new total") or name == "dropna" else typed + call.tail
+    )
+    without = "; without it" if typed and bare else ""
+    by: Any = call.values.get("by") if "bins" in instead else None
+    kind = kind_or_none(call.asked._empty()[by].dtype) if isinstance(by, str) and by in call.asked._empty() else None
+    if kind is not None and kind.name == "key":  # text, of which dates are read first
+        dates = step_that_makes(by, ".str.to_datetime('%Y-%m-%d')")
+        typed = typed.replace(".groupby(", f"{dates}.groupby(", 1)
+    return f"takes {told}{without}{f': {typed}' if typed else ''}"
 
 
 def _meant(
-    given: Mapping[str, Any], unknown: list[str], names: list[str]
+    given: Mapping[str, Any], unknown: list[str], names: tuple[str, ...]
 ) -> tuple[dict[str | int, str], dict[str, str]]:
     """What goes by another name here, and keeps what was typed; and what is typed in another way, with the names left out."""
     renamed: dict[str | int, str] = {}
@@ -231,19 +198,18 @@ def _meant(
     return renamed, needs
 
 
-def _pivot_table(asked: Any, before: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
+def _pivot_table(call: Refused) -> str:
     """The table of a column by two others, with the arguments of one that counts rows, and what it lacks."""
     names = ("values", "index", "columns")
-    rest = {name: value for name, value in given.items() if name != "values"}
-    typed_names = dict(zip(names[1:], args, strict=False)) | given
-    lacks = asked._lacks((*names, "keys", "bins", "bounds"), typed_names) if hasattr(asked, "_lacks") else {}
-    written = as_written("crosstab", args, given)
-    typed = written and rewritten(pivoted(written), names, rest, lacks)
-    return typed or before + Call("pivot_table", (given["values"], *args), rest).needing(names, lacks)
+    rest = {name: value for name, value in call.given.items() if name != "values"}
+    lacks = call.asked._lacks((*names, "keys", "bins", "bounds"), call.values) if hasattr(call.asked, "_lacks") else {}
+    typed = call.written and call.written.pivoted().with_arguments(names, rest, lacks)
+    return typed or call.before + Call("pivot_table", (call.given["values"], *call.args), rest).needing(names, lacks)
 
 
-def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str, given: Mapping[str, Any]) -> str:
+def _instead(call: Refused, unknown: str) -> str:
     """What a call takes instead of an argument that it does not know."""
+    name, names, given, asked = call.name, call.names, call.given, call.asked
     right = OTHER_NAMES.get(unknown, unknown)
     if name == "compose" and unknown == "rho":
         return "no rho=, which is Gaussian noise among the losses: compose([pandas_dp.accounting.Gaussian(0.1)], delta=1e-6)"
@@ -258,7 +224,7 @@ def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str
     if unknown in ("fresh", "max_groups"):
         typed = f"{unknown}={True if unknown == 'fresh' else 4}"
         return f"no {unknown}=: it goes beside the price: df.dp(epsilon=1, {typed}).{name}(...)"
-    if right == "epsilon" and unknown not in ("total", "budget") and hasattr(asked, "_before") and not example:
+    if right == "epsilon" and unknown not in ("total", "budget") and hasattr(asked, "_before"):
         return f"no {unknown}=: the price comes first"
     if name in ("df.dp", "preview") and unknown in OF_PRICES:
         return f"no {unknown}=: {OF_PRICES[unknown]}"
@@ -266,4 +232,4 @@ def _instead(asked: Any, name: str, unknown: str, names: list[str], example: str
         return f"no {unknown}=: {OF_PANDAS[unknown]}"
     close = did_you_mean(unknown, names)
     takes = f"; it takes {', '.join(f'{other}=' for other in names)}" if names and not close else ""
-    return f"no {unknown}={close}{takes}{f': {example}' if example else ''}"
+    return f"no {unknown}={close}{takes}{f': {call.example_line}' if call.example_line else ''}"

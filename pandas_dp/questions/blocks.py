@@ -19,7 +19,6 @@ from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.as_text import in_numbers
 from pandas_dp.facts.call import LEFT_OUT
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.public_only import EXAMPLES, legible, listed
@@ -36,6 +35,7 @@ from pandas_dp.questions.function_trial import (
     one_number,
     rehearse,
 )
+from pandas_dp.questions.lacking import by_column
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
 from pandas_dp.release.values import FrameRelease, SeriesRelease
@@ -331,25 +331,12 @@ class BlockQuestions(PreparedFrame):
         >>> centres.round().to_numpy().tolist()
         [[20.0, 5.0], [60.0, 40.0]]
         """
-        if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):
-            raise ArgumentTypeError("columns must be a list of column names")
-        if bounds is not None and not isinstance(bounds, Mapping):
-            raise self._bounds_line("kmeans", columns, bounds).refuse(
-                "bounds must be a dict with a pair for each column"
-            )
-        names, centres = tuple(columns), numbers.positive_int(k, "k")
-        for column in names:
-            kind = self._kind(column)
-            if kind.name != "number":
-                raise ArgumentTypeError(f"kmeans() needs columns of numbers; {in_numbers(kind, column)}")
-        if len(set(names)) != len(names) or set(bounds or ()) - set(names):
-            raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
+        (names, given), centres = by_column(self, "kmeans", columns, bounds, ("number",)), numbers.positive_int(k, "k")
         if centres * len(names) > MOST_OUTPUTS:
             raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: k=3")
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         few_enough(count, aggregator, len(names) * centres)
         known = None if rows is None else numbers.positive_int(rows, "rows")
-        given = {} if bounds is None else dict(bounds)
         line = self._bounds_line("kmeans", names, given)
         ranges = _ends("kmeans", {name: given.get(name) for name in names}, self._facts, line)
         text = self._text(columns=names, bounds=self._bounds(names, given), blocks=blocks)

@@ -79,6 +79,9 @@ class PricedGroups(GroupStatistics):
         """The same groups, of one column."""
         return PricedGroups(self._frame, self._parts, column)
 
+    def _check_listed(self, call: str) -> None:
+        """Refuse what groups answer alone whose keys are listed, as these are; see `FoundGroups`."""
+
     def mode(self, column: str | None = None, *, keys: Any = None) -> SeriesRelease:
         """Return the most common of the listed keys of a column in each group; see `PricedFrame.mode`.
 
@@ -113,6 +116,7 @@ class PricedGroups(GroupStatistics):
         >>> groups["cost"].mode(keys=[10, 40]).tolist()
         [10, 40]
         """
+        self._check_listed("mode(...)")
         column = self._named(column, "mode")
         keyed, labels = self._frame._keys("mode", column, keys, False, False)
         crossed = self._parts.crossed((keyed, labels))
@@ -157,6 +161,7 @@ class PricedGroups(GroupStatistics):
         >>> groups["cost"].histogram(bins=[0, 20, 50]).round(-3).tolist()  # two bins of A, two of B
         [2000, 0, 0, 2000]
         """
+        self._check_listed("histogram(...)")
         column = self._named(column, "histogram")
         more = parts_of(self._frame, f"histogram({column!r}", [column], keys, bins, other, null)
         crossed = self._parts.crossed(more.factors[0])
@@ -224,6 +229,7 @@ class PricedGroups(GroupStatistics):
         >>> typical.round().tolist()
         [10.0, 40.0]
         """
+        self._check_listed(BOUNDED)
         line = f".groupby({self._by}, keys=[...]).{BOUNDED}"
         if self._column is not None:
             raise ArgumentTypeError(f"the function takes all columns, so select none: {line}")
@@ -295,6 +301,7 @@ class PricedGroups(GroupStatistics):
         >>> bool(9 < found.loc["A", ("cost", "mean")] < 11)
         True
         """
+        self._check_listed("agg(...)")
         selected = self._column is not None and not named and not isinstance(func, Mapping)
         if selected:
             func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
@@ -559,35 +566,10 @@ class FoundGroups(PricedGroups):
         """The groups as one lists them."""
         return f".groupby({self._by}, keys={'[...]' if len(self._keys) == 1 else '{...}'})"
 
-    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> FrameRelease:
-        """Refuse: what finds groups answers one question about them."""
-        raise self._unlisted("agg(...)")
-
-    def mode(self, column: str | None = None, *, keys: Any = None) -> SeriesRelease:
-        """Refuse: see ``agg``."""
-        raise self._unlisted("mode(...)")
-
-    def histogram(
-        self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
-    ) -> SeriesRelease:
-        """Refuse: see ``agg``."""
-        raise self._unlisted("histogram(...)")
-
-    def sample_and_aggregate(
-        self,
-        function: Any,
-        *,
-        bounds: Any = None,
-        blocks: int | None = None,
-        aggregator: str = "auto",
-        error_bar: bool = True,
-    ) -> SeriesRelease:
-        """Refuse: blocks are random parts of groups that are known."""
-        raise self._unlisted(BOUNDED)
-
-    def _unlisted(self, call: str) -> ArgumentTypeError:
+    def _check_listed(self, call: str) -> None:
+        """Refuse: what finds groups answers one question about them, and blocks are random parts of groups that are known."""
         name = call.partition("(")[0]
-        return ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
+        raise ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
 
     def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
         """What finds the groups and answers for each."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.errors import PandasDPError
-from pandas_dp.facts.advice import examples
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.facts.advice import Refused
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.as_text import in_numbers
 from pandas_dp.facts.chains import completed, first_text, masked
 from pandas_dp.facts.checks import BINS, KEYS, ends
 from pandas_dp.facts.written import code_of, is_expression
@@ -75,19 +78,16 @@ def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str 
             values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
         except (ValueError, TypeError):  # what a variable holds is not looked at, and a list is no key of a dict
             return {}
-        more: dict[str, str] = {}
-        for one, parameter in parameters.items():
-            if one not in values | more and (parameter.default is parameter.empty or one == "columns"):
-                more |= examples(frame, one, parameters, values | more)
-        more |= {one: text for one, text in lacking(frame, parameters, values | more).items() if one not in more}
-        return more if all(is_expression(text) for text in more.values()) else {}
+        missing = [one for one in free if parameters[one].default is inspect.Parameter.empty or one == "columns"]
+        more = Refused(question, parameters, frame, (), values).completed(one for one in missing if one not in values)
+        return more if all(map(is_expression, more.values())) else {}
 
-    return completed(name, price, [of for of in frame._empty() if isinstance(of, str)], bounds_of(frame), needs, meant)
+    return completed(name, frame, price, needs, meant)
 
 
 def chosen(frame: PreparedFrame, name: str = "") -> str:
     """What is said of a mask, in brackets or behind a name: how rows are chosen; no text where it cannot be read."""
-    line = masked(frame._empty(), bounds_of(frame), name) if name in ("", "loc", "where", "mask") else ""
+    line = masked(frame, name) if name in ("", "loc", "where", "mask") else ""
     return f"rows are chosen by a condition in query(): {line}" if line else ""
 
 
@@ -106,11 +106,6 @@ def unknown(frame: PreparedFrame, name: str) -> str:
     return f"{hint.partition('? ')[0]}?: {line}" if line else hint
 
 
-def bounds_of(frame: PreparedFrame) -> Callable[[str], str]:
-    """How the bounds of a column are typed that a question about it lacks."""
-    return lambda column: lacking(frame, ("bounds",), {"column": column}).get("bounds", "")
-
-
 def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:
     """Bounds of the columns of numbers in a regression that have none."""
     explaining, bounds = values.get("x"), values.get("bounds")
@@ -119,6 +114,24 @@ def _pairs(frame: PreparedFrame, values: Mapping[str, Any]) -> dict[str, str]:
     numbers = [name for name in columns if name in frame._empty() and frame._kind(name).name == "number"]
     pairs = [f"{name!r}: {PAIR}" for name in numbers if name not in typed and frame._facts(name).bounds is None]
     return {"bounds": f"{{{', '.join(pairs)}}}"} if pairs else {}
+
+
+def by_column(
+    frame: PreparedFrame, call: str, columns: Any, bounds: Any, kinds: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Names of several columns, of these kinds alone, and the bounds of each that were typed."""
+    if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):
+        raise ArgumentTypeError("columns must be a list of column names")
+    if bounds is not None and not isinstance(bounds, Mapping):
+        line = frame._bounds_line(call, columns, bounds)
+        raise line.refuse("bounds must be a dict with a pair for each column")
+    names, given = tuple(columns), dict(bounds or {})
+    for name in names:
+        if (kind := frame._kind(name)).name not in (kinds or (kind.name,)):
+            raise ArgumentTypeError(f"{call}() needs columns of numbers; {in_numbers(kind, name)}")
+    if len(set(names)) != len(names) or set(given) - set(names):
+        raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
+    return names, given
 
 
 def bounds_together(frame: PreparedFrame, columns: list[str], given: Any) -> str:

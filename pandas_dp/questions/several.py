@@ -8,8 +8,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
-
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Aggregate, Terms
 from pandas_dp.aggregates.moments import Mean
@@ -25,6 +23,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
 from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.questions.lacking import by_column
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import full
 from pandas_dp.questions.wanted import AGG, BARRED, BOUNDED, FUNCTIONS, MOST_PARTS, Wanted, wanted_of
@@ -199,20 +198,11 @@ class SeveralQuestions(PreparedFrame):
             pairs = f"{{{', '.join(f'{name!r}: (lower, upper)' for name in named)}}}"
             more = () if isinstance(bounds, str) else (("bounds", pairs),)
             raise Line("describe(['age'], ...)", (("columns", repr(named)), *more)).refuse("describe() needs columns")
-        if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
-            raise ArgumentTypeError("columns must be a name or a list of names")
-        if bounds is not None and not isinstance(bounds, Mapping):
-            line = self._bounds_line("describe", columns, bounds)
-            raise line.refuse("bounds of several columns must be a dict with a pair for each")
-        names, given = tuple(columns), {} if bounds is None else dict(bounds)
-        if not all(isinstance(name, str) for name in names):
-            raise ArgumentTypeError("columns must be a name or a list of names")
+        names, given = by_column(self, "describe", columns, bounds)
+        if len(names) > MOST_PARTS:
+            raise ArgumentValueError(f"describe() takes at most {MOST_PARTS} columns")
         line = self._bounds_line("describe", names, given)
         asked = [self._summary(name, given.get(name), error_bar, line) for name in names]
-        if len(set(names)) != len(names) or set(given) - set(names) or len(names) > MOST_PARTS:
-            raise ArgumentValueError(
-                f"columns must be distinct and at most {MOST_PARTS}, and bounds= may name only these columns"
-            )
         share = Fraction(1, len(names))
         parts = [
             Part(f"describe({name!r})", None, name, question, share)

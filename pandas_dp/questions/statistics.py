@@ -23,11 +23,12 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.as_text import in_numbers, of_text
+from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT
 from pandas_dp.facts.kinds import Kind, exact_number, is_missing
 from pandas_dp.facts.public_only import listed
 from pandas_dp.questions.dummies import with_dummies
+from pandas_dp.questions.lacking import by_column
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
 from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
 from pandas_dp.release.values import FloatRelease, FrameRelease, IntRelease, SeriesRelease
@@ -324,10 +325,6 @@ class StatisticQuestions(QuantileQuestions):
                 "the constant is called 'intercept': .rename({'intercept': 'start'}) the column first"
             )
         made, names, more = with_dummies(self, y, list(explaining), keys)
-        if bounds is not None and not isinstance(bounds, Mapping):
-            numeric = [name for name in (y, *names) if name not in more]
-            wrong = "bounds must be a dict with a pair for each column of numbers"
-            raise self._bounds_line("linear_regression", numeric, bounds).refuse(wrong)
         names, lattices, given = made._together("linear_regression", (y, *names), bounds, more)
         text = self._text(x=names[1:], bounds=given, keys=LEFT_OUT)  # beside the steps that make the dummies
         return made._ask(text, LinearRegression(names, lattices), names)
@@ -336,23 +333,14 @@ class StatisticQuestions(QuantileQuestions):
         self, name: str, columns: Any, bounds: Any, made: Mapping[str, Any] = MappingProxyType({})
     ) -> tuple[tuple[str, ...], tuple[Lattice, ...], Any]:
         """Names, lattices and bounds of several columns of numbers, beside those of columns that were `made`."""
-        if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index):
-            raise ArgumentTypeError("columns must be a list of column names")
-        if bounds is not None and not isinstance(bounds, Mapping):
-            raise self._bounds_line(name, columns, bounds).refuse("bounds must be a dict with a pair for each column")
-        names, typed = tuple(columns), {} if bounds is None else dict(bounds)
-        given = {**typed, **made}
-        kinds = {column: self._kind(column) for column in names}
-        for column, kind in kinds.items():
-            if kind.name not in ("number", "bool"):
-                raise ArgumentTypeError(f"{name}() needs columns of numbers; {in_numbers(kind, column)}")
+        own = [column for column in columns if column not in made] if made else columns
+        own, typed = by_column(self, name, own, bounds, ("number", "bool"))
+        names, given = tuple(columns), {**typed, **made}
         if not 2 <= len(names) <= MOST_COLUMNS:
             raise ArgumentValueError(f"columns must name 2 to {MOST_COLUMNS} columns")
-        if len(kinds) != len(names) or set(given) - set(names):
-            raise ArgumentValueError("columns must be distinct, and bounds= may name only these columns")
-        line = self._bounds_line(name, [c for c in names if c not in made], typed)
+        line = self._bounds_line(name, own, typed)
         lattices = tuple(
-            checks.lattice(given.get(c), None, SUM_BITS, kinds[c], self._facts(c), name, c, line) for c in names
+            checks.lattice(given.get(c), None, SUM_BITS, self._kind(c), self._facts(c), name, c, line) for c in names
         )
         if any(lattice.width > WIDEST for lattice in lattices):
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to fit into a float")

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest, did_you_mean
-from pandas_dp.facts.advice import show_line
+from pandas_dp.facts.advice import Refused, show_line
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.questions.rows import PreparedFrame
 
@@ -148,41 +148,29 @@ class PricedColumns:
 
     def __getattr__(self, name: str) -> Any:
         """A question about each of the columns, which share the price equally."""
-        if name in FUNCTIONS:
-            return partial(self._each, name)
         if (
             name in TOGETHER
             and (missing := getattr(self._asked, "_missing", None))
             and name not in dir(type(self._asked))
         ):
             raise AttributeError(missing(name, "", self._columns))
-        if name in TOGETHER:
-            return partial(self._together, name)
+        if name in (*FUNCTIONS, *TOGETHER):
+            return partial(self._put, name)
         if name.startswith("_"):
             raise AttributeError(name)
         close = did_you_mean(name, (*FUNCTIONS, *TOGETHER)) or f"; there are {', '.join((*FUNCTIONS, *TOGETHER))}"
         raise AttributeError(f"several columns have no {name!r}{close}: {LINE}")
 
-    def _together(self, name: str, *args: Any, **options: Any) -> Any:
-        """A question about all of the columns."""
-        method = getattr(self._asked, name)
+    def _put(self, name: str, *args: Any, **options: Any) -> Any:
+        """A question about all of the columns, or one function of each; a refusal shows this call, not that of `agg`."""
+        method, first = (getattr(self._asked, name), [*self._columns]) if name in TOGETHER else (self.agg, name)
         try:
-            return method(list(self._columns), *args, **options)
+            return method(first, *args, **options)
         except PandasDPError as error:
             with suppress(Exception):  # see `explain`
                 own = dict(list(inspect.signature(method).parameters.items())[1:])
-                show_line(error, name, own, self, args, options)
+                show_line(error, Refused(name, own, self, args, options))
             del self, method
-            raise
-
-    def _each(self, name: str, **options: Any) -> Any:
-        """One function of each column; a refusal shows this call, not that of `agg`."""
-        try:
-            return self.agg(name, **options)
-        except PandasDPError as error:
-            with suppress(Exception):  # see `explain`
-                show_line(error, name, inspect.signature(type(self).agg).parameters, self, (), options)
-            del self
             raise
 
     def agg(self, func: Any, *, bounds: Any = None, **options: Any) -> Any:

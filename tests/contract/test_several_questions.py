@@ -316,7 +316,7 @@ REFUSED = [
     (lambda d: d.describe("age"), ArgumentTypeError, r"describe\('age', bounds=\(lower, upper\)\)"),
     (lambda d: d.describe(["age", "pay"], bounds=(0, 1)), ArgumentTypeError, "must be a dict"),
     (lambda d: d.describe(["age", "age"], bounds={"age": (0, 1)}), ArgumentValueError, "columns must be distinct"),
-    (lambda d: d.describe([]), ArgumentTypeError, "a name or a list of names"),
+    (lambda d: d.describe([]), ArgumentTypeError, "a list of column names"),
     (lambda d: d.describe("sex", bounds=(0, 1)), ArgumentTypeError, r"\.value_counts\("),
     (lambda d: d.describe("age", bounds="private"), ArgumentTypeError, r"describe\('age', bounds=\(lower, upper\)\)"),
 ]

@@ -147,7 +147,7 @@ ONE = {  # refusal, and what is typed then
     f"{PRICE}['cost'].agg(['mean', 'first'])": "['cost'].agg(['mean'], bounds=(0, 500))",
     f"{PRICE}['cost'].agg('mean')": "['cost'].agg('mean', bounds=(0, 500))",
     f"{PRICE}.agg({{'age': 'mean'}}, bounds={{'cost': (0, 9)}})": "agg({'age': 'mean'}, bounds={'age': (0, 500)})",
-    "df.dp.preview.count()": "df.dp.preview(epsilon=0.5).count()",
+    "df.dp.preview.sum('cost')": "df.dp.preview(epsilon=0.5).count()",
     # options of pandas, without which something else is missing
     f"{PRICE}.value_counts('ward', dropna=False)": "value_counts('ward', keys=['A', 'B'])",
     f"{PRICE}['age'].value_counts(bins=5)": "['age'].histogram(bins=5, bounds=(0, 500))",
@@ -617,3 +617,13 @@ def test_code_is_read_where_the_call_stands(monkeypatch, code):
     monkeypatch.setitem(linecache.cache, "<a file>", (len(code), None, code.splitlines(keepends=True), "<a file>"))
     with pytest.raises(AttributeError, match=r"'mean'\?: df.dp\(epsilon=1\).mean\('cost', bounds=\(lower, upper\)\)"):
         exec(compile(code, "<a file>", "exec"), notebook.names)
+
+
+def test_a_chain_on_several_lines_is_told_as_it_was_typed(monkeypatch):
+    """Python tells of such a call another place where it begins, and its arguments alone were told."""
+    notebook, code = Notebook(), "(df.dp(epsilon=1)\n .query('age > 40')\n .mean('cost')\n)"
+    monkeypatch.setitem(linecache.cache, "<lines>", (len(code), None, code.splitlines(keepends=True), "<lines>"))
+    with pytest.raises(
+        PandasDPError, match=r": df.dp\(epsilon=1\).query\('age > 40'\).mean\('cost', bounds=\(lower, upper\)\)"
+    ):
+        exec(compile(code, "<lines>", "exec"), notebook.names)
