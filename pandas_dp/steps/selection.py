@@ -141,6 +141,8 @@ def fill(operand: Values, constant: Values) -> Values:
     if operand.kind is Kind.TEXT:
         none = np.zeros(np.shape(operand.missing), dtype=bool)
         return Values(Kind.TEXT, operand.data.fillna(constant.data), none, nulls=operand.nulls)
+    if family(operand.kind) is not Kind.NUMBER:
+        raise ArgumentTypeError(f"{operand.kind.value} cannot be filled{advice(operand)}")
     both = [operand, constant] if operand.kind is Kind.BOOLEAN else exact.alike(operand, constant, chosen=True)
     if both is None:
         return numbers(np.where(operand.missing, constant.floats(), operand.floats()), operand.nulls)

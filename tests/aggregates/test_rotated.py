@@ -344,18 +344,6 @@ def test_no_half_width_is_computed_that_decides_nothing(monkeypatch, sums, compu
     assert len(asked) == computed
 
 
-@pytest.mark.parametrize(("rows", "most"), [(1000, 3), (100, 5), (15, 5)])
-def test_the_search_for_an_end_stops_where_it_is_found(monkeypatch, rows, most):
-    """Each half-width takes as long as the noise of several sums, and all of them stay outside of the end itself."""
-    noise, asked, half_widths = noise_at("Laplace", 1.0, ROW), [], DiscreteLaplace.half_widths
-    mean = mean_of_two(parts(np.array([two(rows, 0.3)]) * (ROW / FINE.cells)), noise)
-    monkeypatch.setattr(DiscreteLaplace, "half_widths", lambda *given: asked.append(given) or half_widths(*given))
-    ends = mean.bounds(LEVEL)
-    assert len(asked) <= most
-    closer = mean.middle + (ends - mean.middle) * (1 - 2e-5)
-    assert ((mean.left(closer, LEVEL) > 0) & (mean.left(ends, LEVEL) <= 1e-6 * ROW)).all()
-
-
 def test_an_end_does_not_follow_from_those_beside_it():
     """Of many means some are found in one round, others take more."""
     for law in LAWS:

@@ -272,7 +272,7 @@ REFUSED = [
     (
         lambda d: d.agg("mean"),
         ArgumentTypeError,
-        r"d\.agg\(\{'age': \['mean', 'std'\]\}, bounds=\{'age': \(lower, upper\)\}\)",
+        r"d\.agg\(\{'age': 'mean'\}, bounds=\{'age': \(lower, upper\)\}\)",
     ),
     (
         lambda d: d.agg({}),

@@ -28,6 +28,7 @@ NOBODY_KNOWS = (  # what was meant: which column, which expression, what a funct
     "score: there is no column ",
     "the function returned ",
     r"mst_cost\(\) needs weight",
+    "sensitivity bounds the sum of the changes with norm=1, ",  # nor in which norm it was meant
     # sums of other bins or keys than those that an earlier refusal has put in their place
     r"query \d+ of the workload must (have a weight for each of the|be two edges of the bins) ",
 )

@@ -120,7 +120,6 @@ ONE = {  # refusal, and what is typed then
         f"crosstab('day', 'ward', keys={{'ward': ['A']}}, bins={{'day': {MONTHS}}})"
     ),
     f"{PRICE}.groupby(pd.Grouper(key='day', freq='MS')).size()": "groupby('day', bins=pd.period_range(",
-    "df.dp.merge({'ward': ['A', 'B'], 'beds': [3, 4]}, how='left').dp(epsilon=1).sum('beds')": "sum('beds', bounds=(0, 500))",
     # masks
     f"{PRICE}.loc[df['age'] > 65, 'cost'].mean()": ".query('age > 65')['cost'].mean(bounds=(0, 500))",
     f"{PRICE}['cost'].loc[df.age > 65].sum()": ".query('age > 65')['cost'].sum(bounds=(0, 500))",

@@ -176,7 +176,7 @@ def test_no_code_of_a_cell_ends_a_question(name):
     ended = []
     for what, cell in {**hostile.odd_objects(), "elusive": Elusive(1)}.items():
         try:
-            assert conformed(hostile.objects(["A", 3, None, cell]), wanted).isna().tolist()[:3] == known
+            assert conformed(hostile.objects(["A", 3, None, cell]), wanted).iloc[:3].isna().tolist() == known
         except BaseException:
             ended.append(what)
     assert ended == []
