@@ -124,9 +124,9 @@ class Session:
     def run(self, line: str) -> str | None:
         """Type a line: what it is refused with, or nothing."""
         name = f"<cell {next(numbered)}>"
-        linecache.cache[name] = (len(line), None, [line], name)
         for column, pair in ENDS.items():
             line = line.replace(f"'{column}': (lower, upper)", f"'{column}': {pair!r}".replace("Time", "pd.Time"))
+        linecache.cache[name] = (len(line), None, [line], name)
         ends = next((pair for column, pair in ENDS.items() if f"'{column}'" in line), (0, 100))
         self.names |= {"lower": ends[0], "upper": ends[1]}
         try:
