@@ -65,7 +65,7 @@ def check_new_file(ledger: str | os.PathLike[str] | None, name: str) -> None:
     ArgumentValueError
         With the lines that go on with that file, or make a new one.
     """
-    if ledger is None:
+    if not isinstance(ledger, str | os.PathLike):  # none, or what is refused as a ledger
         return
     own, line = os.fspath(ledger), REASON.format(argument="ledger", name=os.fspath(ledger))
     if (file := similar_file(ledger, name)) is not None:

@@ -466,7 +466,9 @@ scan.dp(epsilon=1).cov(["a", "b"], bounds={"a": (0, 1), "b": (0, 1)})
 print(held())
 """
 UNITS = MEMORY.replace("100, name", "100, unit='a', max_rows=2, name")
-UNITS = UNITS.replace("def held", "import pandas_dp.tables.parquet\n\npandas_dp.tables.parquet.WHOLE = 6 << 20\n\ndef held")
+UNITS = UNITS.replace(
+    "def held", "import pandas_dp.tables.parquet\n\npandas_dp.tables.parquet.WHOLE = 6 << 20\n\ndef held"
+)
 UNITS = re.sub(r"scan\.dp\(epsilon=1\)\.(query|cov).*\n", "", UNITS)  # each reads the files once for each part
 
 

@@ -464,7 +464,9 @@ def test_a_mean_that_noise_moved_to_an_end_of_the_bounds_is_told():
     plenty = 400 * row  # of which the noise is a few hundredths
     cases = ((-1, plenty), True), ((plenty, 0), True), ((row, plenty), False), ((10, plenty, -20), True)
     for features, cut in cases:
-        assert mean.notes([features, (plenty, plenty, 0)[: len(features)]], row, law, [True, True]) == (CUT,) * cut, features
+        assert mean.notes([features, (plenty, plenty, 0)[: len(features)]], row, law, [True, True]) == (CUT,) * cut, (
+            features
+        )
 
 
 def test_bins_in_a_schema_are_told_where_they_go():

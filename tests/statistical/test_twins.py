@@ -77,8 +77,8 @@ def clips_halves(patch: pytest.MonkeyPatch) -> None:
 
 
 def without_the_factor_two(patch: pytest.MonkeyPatch) -> None:
-    original = Quantile._range
-    patch.setattr(Quantile, "_range", lambda self, sensitivity: original(self, sensitivity) / 2)
+    original = Quantile._ranges
+    patch.setattr(Quantile, "_ranges", lambda self, sensitivity: tuple(one / 2 for one in original(self, sensitivity)))
 
 
 def keeps_all_rows(patch: pytest.MonkeyPatch) -> None:
