@@ -145,7 +145,7 @@ class Refused:
         own = {"domain": f"{{{words[0]!r}: ['A', 'B']}}"} if words else {}
         if numbers:
             name = numbers[0] if numbers[0].isidentifier() else f"`{numbers[0]}`"
-            own = {"score": repr(f"{name} >= candidate"), "expr": repr(f"{name} > 40")}
+            own |= {"score": repr(f"{name} >= candidate"), "expr": repr(f"{name} > 40")}
             own["function"] = f"lambda d: d[{numbers[0]!r}].mean()"
         if "domain" in self.parameters:
             own["candidates"] = "[last_year, other_town]"
