@@ -127,6 +127,7 @@ class Odd:
         return Odd(self.asked[column], self.found)
 
 
+@pytest.mark.slow
 def test_every_argument_of_every_question():
     """Before anything is charged. A question that is added to those of the contract tests is swept with them."""
     df, found = table(), []
