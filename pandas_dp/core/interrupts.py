@@ -49,9 +49,12 @@ def watched() -> Iterator[None]:
 def stop(text: str = "") -> None:
     """End what runs where a signal ended it, also if a user's function has caught what the handler raised.
 
+    The stop with a text is the last one of a question, and forgets the signal: what an owner does next is not ended.
+
     Raises
     ------
     KeyboardInterrupt
     """
     if _here.brought:
+        _here.brought = not text
         raise KeyboardInterrupt(text)
