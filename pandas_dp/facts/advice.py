@@ -9,15 +9,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from pandas_dp.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    PandasDPError,
-    UnverifiedFrameError,
-    closest,
-)
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, UnverifiedFrameError, closest
 from pandas_dp.facts.call import QUESTION, Call
-from pandas_dp.facts.chains import behind, grouped
+from pandas_dp.facts.chains import behind
+from pandas_dp.facts.of_frame import grouped, of_rows
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
 from pandas_dp.facts.written import Written, is_expression
 
@@ -189,6 +184,10 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         lacked = dict(needs)
         opened = call.typed(lacked) or f"df.dp.{call.line(lacked)}"
         error.args = (f"{why}: {opened}{otherwise}",)
+    if isinstance(error, ArgumentTypeError) and call.written and (rows := of_rows(call.written, asked)):
+        takes = "functions of a row" if call.name == "assign" else "a condition on columns"
+        error.args = (f"{call.name}() takes {takes}: {rows}",)
+        return
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return
     frame = (call.written and call.written.frame) or "df"
@@ -196,9 +195,11 @@ def show_line(error: PandasDPError, call: Refused) -> None:
     def own(text: str) -> str:
         return re.sub(r"\bdf(?=\.|\[| =)", frame, text) if frame.isidentifier() else text
 
-    if call.written and call.name == "groupby" and (groups := grouped(call.written, asked._empty())):
-        closed = "; a bin holds its lower edge" * ("bins=" in groups)
-        error.args = (f"groups need the name of a column: {groups}{call.tail}{closed}",)
+    unknown = str(error).startswith("no column named")
+    if call.written and call.name == "groupby" and (groups := grouped(call.written, asked, unknown)):
+        closed = "; a bin holds its lower edge" * ("bins=[" in groups)
+        why = str(error).partition(": ")[0] if unknown else "groups need the name of a column"
+        error.args = (f"{why}: {groups}{call.tail}{closed}",)
         return
     if error._priced is not None:
         text, delta = error._priced

@@ -7,22 +7,11 @@ from collections.abc import Callable, Mapping
 from keyword import iskeyword
 from typing import Any, NoReturn
 
-import pandas as pd
-
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.written import LONGEST_LINE, Written, code, typed_text
 
 BOUNDED = ("sum", "mean", "var", "std", "median", "quantile")  # questions about groups
 ENDS = ("min", "max")  # which groups have not got
-PARTS = {  # of dates, and all that they can be
-    "month": "range(1, 13)",
-    "quarter": "range(1, 5)",
-    "day": "range(1, 32)",
-    "hour": "range(24)",
-    "dayofweek": "range(7)",
-    "weekday": "range(7)",
-}
 CONDITION = (
     *(ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load, ast.cmpop),
     *(ast.BitAnd, ast.BitOr, ast.Invert, ast.USub),
@@ -74,9 +63,17 @@ def _meant(call: ast.Call, func: ast.Attribute) -> None:
     selected = func.value.slice if isinstance(func.value, ast.Subscript) else None
     if func.attr == "transform" and named in (*BOUNDED, "count"):
         func.attr, call.args = named, []
-    elif func.attr == "describe" and isinstance(func.value, ast.Subscript) and isinstance(selected, ast.Constant):
+    elif (
+        func.attr == "describe"
+        and isinstance(func.value, ast.Subscript)
+        and isinstance(selected, ast.Constant | ast.List)
+    ):
         func.attr, func.value = "agg", func.value.value
-        call.args = [ast.Dict([selected], [code("['count', 'mean', 'std', 'median']")])]
+        columns: list[Any] = getattr(selected, "elts", [selected])
+        for word in call.keywords:  # a pair is that of each column
+            if word.arg == "bounds" and isinstance(word.value, ast.Tuple):
+                word.value = ast.Dict(columns, [word.value] * len(columns))
+        call.args = [ast.Dict(columns, [code("['count', 'mean', 'std', 'median']")] * len(columns))]
     elif func.attr == "agg":
         of_groups = any(getattr(node, "attr", "") == "groupby" for node in ast.walk(func))
         for node in [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]:
@@ -145,6 +142,9 @@ def completed(
     call.keywords += [ast.keyword(argument, code(text)) for argument, text in more.items()]
     if question is not node:
         question.value = ast.Subscript(node.value, ast.Constant(name))
+    _meant(call, question)
+    if question.attr in (*BOUNDED, "agg"):
+        _bound(call, question, asked)
     line = whole(call, above, asked)
     return line if len(line) <= LONGEST_LINE else ""
 
@@ -175,7 +175,7 @@ def masked(asked: Any, name: str = "") -> str:
     node = found.above[found.node] if name else found.node
     mask: Any = node.slice if isinstance(node, ast.Subscript) else next(iter(getattr(node, "args", ())), None)
     mask, column = mask.elts if isinstance(mask, ast.Tuple) and len(mask.elts) == 2 else (mask, None)
-    text = "" if mask is None else _condition(mask, found.frame, {*asked._empty()})
+    text = "" if mask is None else condition(mask, found.frame, {*asked._empty()})
     if not text:
         return ""
     frame: Any = found.node.value
@@ -200,43 +200,6 @@ def compared(column: str) -> str:
     return ast.unparse(ast.Compare(_named(column), found.node.ops, found.node.comparators))
 
 
-def grouped(written: Written, empty: pd.DataFrame) -> str:
-    """Groups by parts of dates or of text, or by intervals of `pd.cut`, as they are asked for; no text for others."""
-    call, frame, known = written.node, written.frame, {*empty}
-    by = call.args[0] if call.args else None
-    if isinstance(by, ast.Call) and by.args and ast.unparse(by.func) == "pd.cut":
-        column, more = _column(by.args[0], frame, known), {word.arg: word.value for word in by.keywords}
-        edges = by.args[1] if len(by.args) == 2 else more.pop("bins", None)
-        if not column or edges is None or isinstance(edges, ast.Constant):
-            return ""
-        if more:  # labels, and which edge an interval holds
-            cut = ast.unparse(ast.Call(ast.Name("cut"), [edges], [ast.keyword(*word) for word in more.items()]))
-            return _of_made(call, "band", f"d[{column!r}].{cut}", call.keywords)
-        return typed_text(ast.Call(call.func, [ast.Constant(column)], [ast.keyword("bins", edges), *call.keywords]))
-    keys: list[ast.keyword] = []
-    if isinstance(by, ast.Attribute) and by.attr in PARTS and getattr(by.value, "attr", "") == "dt":
-        column = _column(by.value.value, frame, known)  # type: ignore[attr-defined]  # of an attribute
-        if not column:
-            return ""
-        kind = kind_or_none(empty[column].dtype)
-        read = ".str.to_datetime('%Y-%m-%d')" if kind is not None and kind.name == "key" else ""
-        name, made, keys = by.attr, f"d[{column!r}]{read}.dt.{by.attr}", [ast.keyword("keys", code(PARTS[by.attr]))]
-    elif isinstance(by, ast.Subscript) and isinstance(text := by.value, ast.Attribute) and text.attr == "str":
-        if not (column := _column(text.value, frame, known)):
-            return ""
-        name, made = "part", f"d[{column!r}].str[{ast.unparse(by.slice)}]"
-        keys = [ast.keyword("keys", code("['A', 'B']"))]
-    elif isinstance(by, ast.Compare | ast.BinOp) and frame.isidentifier() and _condition(by, frame, known):
-        for node in ast.walk(by):
-            if isinstance(node, ast.Name) and node.id == frame:
-                node.id = "d"
-        name, made = "holds", ast.unparse(by)
-    else:
-        return ""
-    words = call.keywords if any(word.arg == "keys" for word in call.keywords) else [*keys, *call.keywords]
-    return _of_made(call, name, made, words)
-
-
 def joined(written: Written | None, left: str, right: str) -> str:
     """A merge whose columns of keys have two names, as it is typed once the lookup has that of the table."""
     call = written.node if written else ast.Call(ast.Name("df.dp.merge"), [], [])
@@ -244,14 +207,7 @@ def joined(written: Written | None, left: str, right: str) -> str:
     return f"{called}({lookup}.rename(columns={{{right!r}: {left!r}}}), on={left!r})"
 
 
-def _of_made(call: ast.Call, name: str, made: str, words: list[ast.keyword]) -> str:
-    """Groups by a column that a step makes."""
-    func: Any = call.func
-    frame = f"{ast.unparse(func.value)}.assign({name}=lambda d: {made})"
-    return typed_text(ast.Call(ast.Name(f"{frame}.groupby"), [ast.Constant(name)], words))
-
-
-def _column(node: ast.expr, frame: str, columns: set[str]) -> str:
+def column_of(node: ast.expr, frame: str, columns: set[str]) -> str:
     """Which column of a frame some code is."""
     name: Any = node.attr if isinstance(node, ast.Attribute) else getattr(getattr(node, "slice", None), "value", None)
     known = isinstance(name, str) and name in columns
@@ -262,14 +218,14 @@ def _named(column: str) -> ast.Name:
     return ast.Name(column if column.isidentifier() and not iskeyword(column) else f"`{column}`")
 
 
-def _condition(node: ast.expr, frame: str, columns: set[str]) -> str:
+def condition(node: ast.expr, frame: str, columns: set[str]) -> str:
     """A mask that compares columns of a frame with what is typed there, as ``query`` takes it."""
 
     class Own(ast.NodeTransformer):
         def generic_visit(self, one: ast.AST) -> ast.AST:
             if isinstance(one, ast.Name):  # a variable, which may have the name of a column
                 return ast.Name("")
-            column = _column(one, frame, columns) if isinstance(one, ast.Attribute | ast.Subscript) else ""
+            column = column_of(one, frame, columns) if isinstance(one, ast.Attribute | ast.Subscript) else ""
             return _named(column) if column else super().generic_visit(one)
 
     made = Own().visit(code(ast.unparse(node)))

@@ -132,6 +132,9 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         return f"counts single values; ranges are {call.line(needs)}"
     if name == "merge" and all(isinstance(given.get(side), str) for side in ("left_on", "right_on")):
         return f"takes on=, one name for the keys of both: {joined(call.written, given['left_on'], given['right_on'])}"
+    if name in ("fillna", "rename") and all(other in call.asked._empty() for other in unknown):
+        columns = as_dict({other: safe(given[other]) for other in unknown})
+        return f"takes a dict of columns: {call.line(dict.fromkeys(unknown, '') | {names[0]: columns})}"
     renamed, needs = _meant(given, unknown, names)
     if renamed or needs:
         wrong = next(other for other in unknown if other in renamed or other in needs)

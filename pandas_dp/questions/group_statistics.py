@@ -117,7 +117,9 @@ class GroupStatistics:
         one = "..."
         if listed and isinstance(listed[0], str | int | float):
             one = f"{by} >= {listed[0]!r} and {by} < {listed[1]!r}" if labels.edges else f"{by} == {listed[0]!r}"
-        return missing_question(type(self), name, column, self._parts.columns, one, numbers)
+        hint = missing_question(type(self), name, column, self._parts.columns, one, numbers)
+        line = completed_line(self._frame, name, of=type(self)) if name in ("describe", "transform") else ""
+        return f"{hint.partition(': .groupby(')[0]}: {line}" if line and f".{name}(" not in line else hint
 
     def _of_column(self, column: str | None) -> str:
         return f"{self._groups}." if column is None else f"{self._groups}[{column!r}]."

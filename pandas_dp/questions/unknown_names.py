@@ -75,7 +75,10 @@ _HINTS = {
     "where mask isin between": (
         "rows are chosen by `.query('age >= 65')`; a column of True and False is made by `.assign(old=lambda d: d.age >= 65)`"
     ),
-    "astype str cat case_when cut replace round insert isetitem": (
+    "astype": "a step converts a column: `.assign(age=lambda d: d.age.astype('float64'))`",
+    "round": "a step rounds a column: `.assign(age=lambda d: d.age.round(1))`",
+    "replace": "a step replaces values of a column: `.assign(ward=lambda d: d.ward.replace({'A': 'B'}))`",
+    "str cat case_when cut insert isetitem": (
         "make a column first, as in `.assign(month=lambda d: d.visit.dt.month)` or "
         "`.assign(band=lambda d: d.age.cut([0, 18, 65]))`"
     ),

@@ -43,7 +43,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (
         lambda d: d.dp(epsilon=1).groupby(d.when.dt.to_period("M")),
         ArgumentValueError,
-        r"months are bins of a column of dates: d\.dp\(epsilon=1\)\.groupby\('when', bins=pd\.period_range\('2026-01', .*\)$",
+        r"groups need the name of a column: d\.dp\(epsilon=1\)\.groupby\('when', bins=pd\.period_range\('2026-01', .*\)$",
     ),
     (
         lambda d: d.dp(epsilon=1).groupby(pd.Grouper(key="when", freq="ME")),

@@ -44,7 +44,7 @@ class Notebook:
     def __init__(self, df: pd.DataFrame | None = None, **terms: object) -> None:
         table = visits() if df is None else df
         table.dp.protect(epsilon=1000, name=fresh(), **terms)
-        self.names = {"df": table, "visits": table, "pd": pd, "pandas_dp": pandas_dp, "limit": lambda: 65}
+        self.names = {"df": table, "visits": table, "pd": pd, "np": np, "pandas_dp": pandas_dp, "limit": lambda: 65}
         self.names["names"] = pd.DataFrame({"code": ["A", "B"], "full": ["Alpha", "Beta"]})
 
     def run(self, line: str) -> str | None:
@@ -223,6 +223,35 @@ ONE = {  # refusal, and what is typed then
     ),
     f"{PRICE}.groupby(df.day.dt.month, keys=[1, 2]).size()": "dt.month).groupby('month', keys=[1, 2]).size()",
     f"{PRICE}.groupby(df['age'] > 65).size()": ".assign(holds=lambda d: d['age'] > 65).groupby('holds').size()",
+    f"{PRICE}.groupby(['ward', df.day.dt.month]).size()": (
+        ".assign(month=lambda d: d['day'].dt.month).groupby(['ward', 'month'], keys={'ward': ['A', 'B'], 'month': range(1, 13)"
+    ),
+    f"{PRICE}.groupby([df.ward, pd.cut(df.age, [0, 40, 99])]).cost.mean()": (
+        ".groupby(['ward', 'age'], keys={'ward': ['A', 'B']}, bins={'age': [0, 40, 99]})['cost'].mean(bounds=(0, 500))"
+    ),
+    f"{PRICE}.groupby(by=df.day.dt.isocalendar().week).size()": (
+        "assign(week=lambda d: d['day'].dt.strftime('%V').astype('int64')).groupby('week', keys=range(1, 54)).size()"
+    ),
+    f"{PRICE}.groupby(df.day.dt.day_name()).size()": ".groupby('day_name', keys=['Monday', 'Tuesday', ",
+    f"{PRICE}.groupby(df.day.dt.strftime('%Y-%m')).size()": "groupby('day', bins=pd.period_range('2026-01', '2026-12', ",
+    f"{PRICE}.groupby(df.day.dt.to_period('W')).size()": "groupby('day', bins=pd.period_range('2026-01', '2026-12', freq='W'))",
+    f"{PRICE}.groupby('month').cost.mean()": (
+        ".assign(month=lambda d: d['day'].dt.month).groupby('month', keys=range(1, 13))['cost'].mean(bounds=(0, 500))"
+    ),
+    # columns and masks of the frame itself, where a step takes those of its rows
+    f"{PRICE}.assign(month=df['day'].dt.month)": ".assign(month=lambda d: d['day'].dt.month)",
+    "df.dp.assign(m=pd.to_datetime(df.day).dt.month)": "df.dp.assign(m=lambda d: d.day.dt.month)",
+    "df.dp.assign(old=np.where(df.age > 65, 'old', 'young'))": (
+        "df.dp.assign(old=lambda d: d.age.case_when([(d.age > 65, 'old'), (True, 'young')]))"
+    ),
+    "df.dp.assign(band=pd.cut(df.age, [0, 40, 99]))": "df.dp.assign(band=lambda d: d.age.cut([0, 40, 99]))",
+    "df.dp.query(df.age > 65)": "df.dp.query('age > 65')",
+    f"{PRICE}.filter(df.age > 65).count()": f"{PRICE}.query('age > 65').count()",
+    "df.dp.filter(df.ward.isin(['A']))": "df.dp.filter(lambda d: d.ward.isin(['A']))",
+    "df.dp.fillna(cost=0)": "df.dp.fillna(value={'cost': 0})",
+    "df.dp.rename(cost='price')": "df.dp.rename(columns={'cost': 'price'})",
+    f"{WARDS}.cost.describe()": f"{WARDS}.agg({{'cost': ['count', 'mean', 'std', 'median']}}, bounds={{'cost': (0, 500)}})",
+    f"{WARDS}[['cost', 'age']].describe(bounds=(0, 90))": "bounds={'cost': (0, 90), 'age': (0, 90)})",
     # functions
     f"{PRICE}.release()": "release(function=lambda d: len(d), sensitivity=10)",
     f"{PRICE}.release(lambda d: d['cost'].mean())": "release(lambda d: d['cost'].mean(), sensitivity=10)",
@@ -510,7 +539,7 @@ HABITS = {  # which have no line to type in the place of all
     "df.dp.session.reset()": "did you mean 'close'",
     "df.dp.session.ledger": "did you mean 'releases'",
     "df.dp.reset()": r"what was spent stays spent; df\.dp\.session\.close\(\)",
-    f"{PRICE}.assign(month=df['day'].dt.month)": r"in a function: lambda d: d\['age'\]",
+    f"{PRICE}.assign(m=df['cost'] * limit())": r"assign\(\) takes functions of a row: ",
 }
 
 
