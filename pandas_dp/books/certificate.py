@@ -26,7 +26,7 @@ from pandas_dp.release.html import visible
 from pandas_dp.release.summary import Shown
 
 MOST_NAMES = 20  # of other budgets
-AGAIN = "entry {before} is the same question; this one is about another table or version, or a new draw was bought"
+AGAIN = "entry {before} asked the same; this one has another price, table, version or max_groups, or is a new draw"
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
 KINDS = {"open": "opened", "amend": "terms replaced", "adopt": "vouched for"}
