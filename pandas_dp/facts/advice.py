@@ -12,6 +12,7 @@ from typing import Any
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, UnverifiedFrameError, closest
 from pandas_dp.facts.call import QUESTION, Call
 from pandas_dp.facts.chains import behind
+from pandas_dp.facts.habits import reread
 from pandas_dp.facts.of_frame import grouped, of_rows
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
 from pandas_dp.facts.written import Written, is_expression
@@ -184,9 +185,11 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         lacked = dict(needs)
         opened = call.typed(lacked) or f"df.dp.{call.line(lacked)}"
         error.args = (f"{why}: {opened}{otherwise}",)
+    if isinstance(error, ArgumentTypeError | ArgumentValueError) and (other := reread(call)):
+        error.args = (other,)
+        return
     if isinstance(error, ArgumentTypeError) and call.written and (rows := of_rows(call.written, asked)):
-        takes = "functions of a row" if call.name == "assign" else "a condition on columns"
-        error.args = (f"{call.name}() takes {takes}: {rows}",)
+        error.args = (rows,)
         return
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return

@@ -85,6 +85,8 @@ def _meant(call: ast.Call, func: ast.Attribute) -> None:
 
 def _bound(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
     """Give a question about groups the bounds that it lacks."""
+    if func.attr in BOUNDED and not call.args and not call.keywords and isinstance(func.value, ast.Call):
+        call.args = [*map(ast.Constant, asked._examples()[0][:1])]  # no column was named yet
     first, selected = call.args[0] if call.args else None, getattr(func.value, "slice", ast.Constant(None))
     several = func.attr == "agg" or isinstance(selected, ast.List)
     of: list[Any] = getattr(selected, "elts", [selected])

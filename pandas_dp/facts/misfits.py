@@ -12,6 +12,7 @@ from pandas_dp.facts.advice import Refused, as_dict
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
+from pandas_dp.facts.habits import reread
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 
@@ -76,6 +77,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         args = args[1:]
         del parameters["self"]
     call, known = Refused(name, parameters, asked, args, given, example), [*parameters.values()]
+    if told := reread(call):
+        return told
     placed = [one.name for one in known if one.kind is one.POSITIONAL_OR_KEYWORD]
     free = [one for one in known if one.kind is one.KEYWORD_ONLY and one.name not in given]
     open_ended = any(one.kind is one.VAR_KEYWORD for one in known)
@@ -110,7 +113,7 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             moved[i] = "" if meant is None else meant.name
         named = next(filter(None, moved.values()), "")
         call.values = dict(zip(placed, args, strict=False)) | given
-        lacking = call.lacks({moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
+        lacking = call.lacks({moved[i]: value for i, value in enumerate(args) if moved.get(i)})
         return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {call.line(lacking, moved)}"
     if missing and name == "extend" and not call.values:
         return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
@@ -154,7 +157,8 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
     if "columns" in names and "columns" not in call.values:
         missing = [*missing, "columns"]
     instead = call.completed(missing if hasattr(call.asked, "_lacks") else (), instead)
-    typed = call.line({}, {first: close}) if close else call.line(dict.fromkeys(unknown, "") | instead)
+    mended = call.lacks({close: given[first]}) if close else {}
+    typed = call.line(mended, {first: close}) if close else call.line(dict.fromkeys(unknown, "") | instead)
     priced = told.endswith(OF_PRICES.get(first, "-"))
     typed = (
         "" if call.example_line or priced or told.startswith("the new total") or name == "dropna" else typed + call.tail

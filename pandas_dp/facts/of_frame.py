@@ -117,8 +117,8 @@ def _part(column: str, name: str, empty: pd.DataFrame) -> _By:
 
 
 def of_rows(written: Written, asked: Any) -> str:
-    """A step that was given columns or masks of the frame itself, as one of its rows; no text for others."""
-    call, frame = written.node, written.frame
+    """A step that was given columns or masks of the frame itself, told as one of its rows; no text for others."""
+    call, frame, name = written.node, written.frame, written.node.func.attr
     first = call.args[0] if len(call.args) == 1 else None
     if call.func.attr == "assign":
         columns = [word for word in call.keywords if _outside(word.value, frame)]
@@ -132,7 +132,9 @@ def of_rows(written: Written, asked: Any) -> str:
             call.args = [ast.Constant(text) if text else _of_row(mask, frame, asked)]
     if not columns:
         return ""
-    return whole(call, written.above, asked) if hasattr(asked, "_lacks") else typed_text(call)
+    takes = "functions of a row" if call.func.attr == "assign" else "a condition on columns"
+    line = whole(call, written.above, asked) if hasattr(asked, "_lacks") else typed_text(call)
+    return f"{name}() takes {takes}: {line}"
 
 
 def _outside(node: Any, frame: str) -> bool:

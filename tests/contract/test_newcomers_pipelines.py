@@ -84,7 +84,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (
         lambda d: d.dp(epsilon=1).corr("age", "pay"),
         ArgumentTypeError,
-        r"columns as one list: d\.dp\(epsilon=1\)"
+        r"a list of columns: d\.dp\(epsilon=1\)"
         r"\.corr\(\['age', 'pay'\], bounds=\{'age': \(lower, upper\), 'pay': \(lower, upper\)\}\)",
     ),
     (lambda d: d.dp.drop("age", "pay"), ArgumentTypeError, r"columns as one list: d\.dp\.drop\(\['age', 'pay'\]\)"),

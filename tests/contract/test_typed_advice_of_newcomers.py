@@ -655,3 +655,40 @@ def test_a_chain_on_several_lines_is_told_as_it_was_typed(monkeypatch):
         PandasDPError, match=r": df.dp\(epsilon=1\).query\('age > 40'\).mean\('cost', bounds=\(lower, upper\)\)"
     ):
         exec(compile(code, "<lines>", "exec"), notebook.names)
+
+
+REREAD = {  # all that is needed, in another order or form: one refusal, and the same question
+    f"{PRICE}.mean('age', (100, 0))": f"{PRICE}.mean('age', bounds=(0, 100))",
+    f"{PRICE}.mean('age', bounds=(100, 0))": f"{PRICE}.mean('age', bounds=(0, 100))",
+    f"{PRICE}.mean(df['age'], (0, 100))": f"{PRICE}.mean('age', bounds=(0, 100))",
+    f"{PRICE}.mean('age', 100)": f"{PRICE}.mean('age', bounds=(0, 500))",
+    f"{PRICE}.groupby('ward').mean()": f"{WARDS}.mean('age', bounds=(0, 500))",
+    f"{PRICE}.agg(['mean', 'std'], 'age')": f"{PRICE}.agg({{'age': ['mean', 'std']}}, bounds={{'age': (0, 500)}})",
+    f"{PRICE}.top_k(2, 'ward', keys=['A', 'B'])": f"{PRICE}.top_k('ward', 2, keys=['A', 'B'])",
+    f"{PRICE}.quantile(0.9, 'cost', bounds=(0, 500))": f"{PRICE}.quantile('cost', 0.9, bounds=(0, 500))",
+    f"{PRICE}.corr('age', 'cost', bounds=(0, 100))": ".corr(['age', 'cost'], bounds={'age': (0, 100), 'cost': (0, 100)})",
+    f"{PRICE}.kmeans(3)": "kmeans(k=3, columns=['age', 'cost'], bounds={'age': (0, 500), 'cost': (0, 500)})",
+    f"{PRICE}.linear_regression(['age'], 'cost')": "('cost', ['age'], bounds={'cost': (0, 500), 'age': (0, 500)})",
+    f"{PRICE}.linear_regression('cost ~ age')": "('cost', ['age'], bounds={'cost': (0, 500), 'age': (0, 500)})",
+    f"{PRICE}.linear_regression(X=['age'], y='cost')": "(x=['age'], y='cost', bounds={'cost': (0, 500), 'age': (0, 500)})",
+    f"{PRICE}.count('age > 65')": f"{PRICE}.query('age > 65').count()",
+    f"{PRICE}.mean('age > 65')": f"{PRICE}.eval('holds = age > 65').mean('holds')",
+    f"{PRICE}.groupby('age > 65').size()": f"{PRICE}.eval('holds = age > 65').groupby('holds').size()",
+    "df.dp.assign('share = cost / age')": "df.dp.eval('share = cost / age')",
+    "df.dp.fillna('age', 50)": "df.dp.fillna({'age': 50})",
+    "df.dp.rename('age', 'years')": "df.dp.rename(columns={'age': 'years'})",
+}
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("wish", REREAD)
+def test_what_stands_in_another_order_is_told_as_one_call(wish):
+    typed = Notebook(**UNIT).followed(wish)
+    assert len(typed) == 2, typed
+    assert typed[1].endswith(REREAD[wish])
+
+
+def test_a_variable_in_another_order_stays_a_variable():
+    book = Notebook(**UNIT)
+    book.names["ends"] = (100, 0)
+    assert book.run(f"{PRICE}.mean('age', bounds=ends)").endswith("mean('age', bounds=(lower, upper))")
