@@ -27,6 +27,7 @@ from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
+from pandas_dp.facts.written import code_of
 from pandas_dp.questions.lacking import bounds_together, lacking, unknown
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.session.registry import table_of
@@ -294,6 +295,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         kind = self._kind(column)
         if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
             raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
+        if isinstance(keys, Mapping) and column in keys and (own := code_of("keys", column)):
+            raise Line(f"{name}({column!r}, keys={own})", (("keys", own),)).refuse("keys of one column are a list")
         parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
         if kind.name == "number" and self._unit(column) is None:
             unrounded(parts, self._dtype(column))
