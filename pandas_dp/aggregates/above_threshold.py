@@ -124,5 +124,7 @@ def mean(scale: Fraction) -> int:
 def plain_epsilon(price: Price, call: str) -> Fraction:
     """Epsilon of a price that must be pure."""
     if price.gaussian or price.epsilon is None:
-        raise ArgumentTypeError(f"a stream takes a plain epsilon: df.dp(epsilon=1).{call}, without delta= and rho=")
+        error = ArgumentTypeError(f"a stream takes a plain epsilon: df.dp(epsilon=1).{call}, without delta= and rho=")
+        error._plain = "a stream takes a plain epsilon"
+        raise error
     return price.epsilon

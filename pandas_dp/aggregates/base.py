@@ -446,7 +446,9 @@ def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
 def pure_epsilon(price: Price, what: str) -> Fraction:
     """Return the epsilon of a price that must be pure."""
     if price.gaussian or price.epsilon is None:
-        raise ArgumentValueError(f"{what} takes a plain epsilon: df.dp(epsilon=0.5) without delta= or rho=")
+        error = ArgumentValueError(f"{what} takes a plain epsilon: df.dp(epsilon=0.5) without delta= or rho=")
+        error._plain = f"{what} takes a plain epsilon"
+        raise error
     return price.epsilon
 
 

@@ -245,15 +245,19 @@ def plain(price: Price, noise: str) -> Fraction:
         The price is a rho, or has a delta where the law needs none, or none where it needs one.
     """
     if price.epsilon is None:
-        raise ArgumentValueError("smooth sensitivity takes an epsilon, not a rho: df.dp(epsilon=1)")
+        error = ArgumentValueError("smooth sensitivity takes an epsilon, not a rho: df.dp(epsilon=1)")
+        error._plain = "smooth sensitivity takes an epsilon"
+        raise error
     if noise in NEED_DELTA and not price.delta:
         raise ArgumentValueError(
             f"noise={noise!r} needs a delta, df.dp(epsilon=1, delta=1e-7), or leave noise= out for one that needs none"
         )
     if noise not in NEED_DELTA and price.delta:
-        raise ArgumentValueError(
+        error = ArgumentValueError(
             f"noise={noise!r} takes a plain epsilon: df.dp(epsilon=1); with a delta type noise='laplace'"
         )
+        error._plain = f"noise={noise!r} takes a plain epsilon"
+        raise error
     return price.epsilon
 
 

@@ -202,13 +202,16 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         error.args = (f"{why}: {groups}{call.tail}{closed}",)
         return
     if error._priced is not None:
-        text, delta = error._priced
+        text, price = error._priced
+        whole = asked if hasattr(asked, "_steps") else getattr(asked, "_frame", None)  # of a column or of groups
+        first = text[: text.index(")") + 1].replace(
+            "df.dp(", f"df.dp{'.preview' * bool(getattr(whole, '_ahead', None))}("
+        )
         before = call.before if call.before.startswith("[") else f".{call.before}"
-        dear = call.written and call.written.with_delta(delta)
-        dear = (
-            dear or f"{text.partition(')')[0]}){before}{Call(call.name, call.args, call.given).needing(call.names, {})}"
-        ) + call.tail
-        error.args, error._priced = (str(error).replace(text, dear),), (dear, delta)  # for the call that was typed
+        first = f"{'.'.join([first, *map(str, getattr(whole, '_steps', ()))])}{before}"
+        dear = call.written and call.written.with_price(price, first.removesuffix("."))
+        dear = (dear or f"{first}{Call(call.name, call.args, call.given).needing(call.names, {})}") + call.tail
+        error.args, error._priced = (str(error).replace(text, dear),), (dear, price)  # for the call that was typed
         if error._needs is not None:
             why, needs, otherwise = error._needs
             error._needs = why, needs, otherwise.replace(text, dear)

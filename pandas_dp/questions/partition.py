@@ -206,7 +206,9 @@ def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind], listed: Any =
     return Line(f"{', '.join([head, *(f'{name}={typed}' for name, typed in needs if typed)])})", needs)
 
 
-def _grouped_by(frame: PreparedFrame, kinds: Mapping[str, Kind], parts: Mapping[str, Any], of: Callable[..., Line]) -> None:
+def _grouped_by(
+    frame: PreparedFrame, kinds: Mapping[str, Kind], parts: Mapping[str, Any], of: Callable[..., Line]
+) -> None:
     """Refuse keys and bins of columns that are not grouped by: the line goes without them.
 
     What stands under a name that is close to a column is of that one.

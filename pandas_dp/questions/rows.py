@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.base import Aggregate, Caution
+from pandas_dp.aggregates.base import Aggregate, Caution, Terms
 from pandas_dp.aggregates.told import bought
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
@@ -29,6 +30,7 @@ from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
 from pandas_dp.facts.written import code_of
 from pandas_dp.questions.lacking import bounds_together, lacking, unknown
+from pandas_dp.questions.plain_prices import plainly
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
@@ -323,8 +325,22 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         return {name: known for name, known in found.items() if known is not LEFT_OUT} or LEFT_OUT
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...], own: int = 0) -> Any:
-        table, price = table_of(self._frame), self._price
+        table = table_of(self._frame)
         self._check_kept(table)
+        with self._plainly(table, aggregate):
+            return self._asked(table, call, aggregate, columns, own)
+
+    def _plainly(self, table: Table, aggregate: Aggregate) -> AbstractContextManager[None]:
+        """See `plainly`."""
+        session = table.session
+
+        def terms(price: Price) -> Terms:
+            return table.terms(self._steps, price, table.counted(self._groups, session.unit))
+
+        return plainly(self._price, aggregate, terms, session._rule.budget.accountant)
+
+    def _asked(self, table: Table, call: str, aggregate: Aggregate, columns: tuple[str, ...], own: int) -> Any:
+        price = self._price
         if isinstance(price, Accuracy):
             terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
             asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))

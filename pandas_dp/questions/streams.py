@@ -192,9 +192,10 @@ class StreamQuestions(PreparedFrame):
             raise ArgumentTypeError(f"a stream takes a price, not within=: {line}")
         query, table = AskedQuery(call, aggregate, self._steps, self._price, groups=self._groups), table_of(self._frame)
         self._check_kept(table)
-        if self._ahead is not None:
-            return self._ahead(table, query, tuple(table.source.columns), False)
-        return kind(table.session, query, table)
+        with self._plainly(table, aggregate):
+            if self._ahead is not None:
+                return self._ahead(table, query, tuple(table.source.columns), False)
+            return kind(table.session, query, table)
 
 
 def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:
