@@ -133,6 +133,12 @@ class ArgumentTypeError(PandasDPError, TypeError):
     """An argument, or the dtype of a named column, is of a kind that cannot be used. Nothing was charged."""
 
 
+def of_price(error: PandasDPError) -> PandasDPError:
+    """The same error, of a price that should be a plain epsilon: what knows the question names the one to type."""
+    error._plain = str(error).partition(": ")[0]
+    return error
+
+
 @contextmanager
 def told(before: str = "", behind: str = "") -> Iterator[None]:
     """Errors of arguments say more than what checks of them know: where it was, or what to type."""

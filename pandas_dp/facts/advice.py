@@ -14,6 +14,7 @@ from pandas_dp.facts.call import QUESTION, Call
 from pandas_dp.facts.chains import behind
 from pandas_dp.facts.of_frame import grouped, of_rows
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
+from pandas_dp.facts.repriced import reprice
 from pandas_dp.facts.written import Written, is_expression
 
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
@@ -202,19 +203,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         error.args = (f"{why}: {groups}{call.tail}{closed}",)
         return
     if error._priced is not None:
-        text, price = error._priced
-        whole = asked if hasattr(asked, "_steps") else getattr(asked, "_frame", None)  # of a column or of groups
-        first = text[: text.index(")") + 1].replace(
-            "df.dp(", f"df.dp{'.preview' * bool(getattr(whole, '_ahead', None))}("
-        )
-        before = call.before if call.before.startswith("[") else f".{call.before}"
-        first = f"{'.'.join([first, *map(str, getattr(whole, '_steps', ()))])}{before}"
-        dear = call.written and call.written.with_price(price, first.removesuffix("."))
-        dear = (dear or f"{first}{Call(call.name, call.args, call.given).needing(call.names, {})}") + call.tail
-        error.args, error._priced = (str(error).replace(text, dear),), (dear, price)  # for the call that was typed
-        if error._needs is not None:
-            why, needs, otherwise = error._needs
-            error._needs = why, needs, otherwise.replace(text, dear)
+        reprice(error, call)
     if error._slip is not None:
         slip, right = error._slip
         line = call.written and call.written.with_text(slip, right)

@@ -69,12 +69,8 @@ class Put:
 
         def made(table: Table, asked: AskedQuery, columns: Any, again: bool) -> Put:  # in place of a preview
             unit = table.counted(asked.groups, table.session.unit)
-
-            def terms_at(price: Price) -> Terms:
-                return replace(table.terms(asked.steps, price, unit), pure=pure)
-
-            terms = terms_at(price)
-            with plainly(offer, asked.aggregate, terms_at, table.session._rule.budget.accountant):
+            terms = replace(table.terms(asked.steps, price, unit), pure=pure)
+            with plainly(table, offer, asked.aggregate, asked.steps, asked.groups):
                 asked.aggregate.check(terms)
                 if price.gaussian:
                     asked.aggregate.loss(terms)

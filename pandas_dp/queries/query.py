@@ -193,7 +193,7 @@ class Query:
         """The call as typed, but for words of its price, of which those without a text are left out."""
         terms = {name: str(value) if type(value) is Decimal else shown(value) for name, value in self._terms.items()}
         first = {name: text for name, text in words.items() if text and any(of in terms for of in words)}
-        price = ", ".join(f"{name}={text}" for name, text in (first | terms | words).items() if text)
+        price = ", ".join(f"{name}={text}" for name, text in {**first, **terms, **words}.items() if text)
         return f"pandas_dp.query({price}){''.join(map(str, self._calls))}"
 
     @property

@@ -6,16 +6,19 @@ from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from decimal import ROUND_CEILING
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pandas_dp.aggregates.base import Aggregate, Terms
 from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, PrivacyLoss, show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.facts.numbers import Accuracy, three_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pandas_dp.steps.changes import Step
+    from pandas_dp.tables.protected import Table
 
 ROUNDS = 45  # of halving: sixteen orders of magnitude, to a millionth
 
@@ -44,19 +47,26 @@ def epsilon_of(rho: Fraction, loss: Callable[[Fraction], PrivacyLoss] = PrivacyL
 
 @contextmanager
 def plainly(
-    price: Price | Accuracy, aggregate: Aggregate, terms: Callable[[Price], Terms], accountant: str
+    table: Table, price: Price | Accuracy, aggregate: Aggregate, steps: tuple[Step, ...], groups: int | None
 ) -> Iterator[None]:
-    """Have the refusal of a price name the plain epsilon that costs as much."""
+    """Have a refusal of the price name the plain epsilon that costs as much."""
     try:
         yield
     except (ArgumentTypeError, ArgumentValueError) as error:
         if error._plain:
-            _name(error, price, aggregate, terms, accountant)
+            unit = table.counted(groups, table.session.unit)
+            _name(
+                error, price, aggregate, lambda at: table.terms(steps, at, unit), table.session._rule.budget.accountant
+            )
         raise
 
 
 def _name(
-    error: Any, price: Price | Accuracy, aggregate: Aggregate, terms: Callable[[Price], Terms], accountant: str
+    error: PandasDPError,
+    price: Price | Accuracy,
+    aggregate: Aggregate,
+    terms: Callable[[Price], Terms],
+    accountant: str,
 ) -> None:
     if accountant == "gdp":
         error.args = (f"{error._plain}, and accountant='gdp' allows Gaussian noise only: this budget has none of that",)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from fractions import Fraction
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.base import Aggregate, Caution, Terms
+from pandas_dp.aggregates.base import Aggregate, Caution
 from pandas_dp.aggregates.told import bought
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
@@ -28,8 +27,7 @@ from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
-from pandas_dp.facts.written import code_of
-from pandas_dp.questions.lacking import bounds_together, lacking, unknown
+from pandas_dp.questions.lacking import bounds_together, lacking, one_of_many, unknown
 from pandas_dp.questions.plain_prices import plainly
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.session.registry import table_of
@@ -297,9 +295,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         kind = self._kind(column)
         if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
             raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
-        if isinstance(keys, Mapping) and column in keys and (own := code_of("keys", column)):
-            raise Line(f"{name}({column!r}, keys={own})", (("keys", own),)).refuse("keys of one column are a list")
-        parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
+        parts, labels = checks.keys(
+            keys, other, null, kind, self._facts(column), name, column, line or one_of_many(name, column, keys)
+        )
         if kind.name == "number" and self._unit(column) is None:
             unrounded(parts, self._dtype(column))
         return parts, labels
@@ -325,30 +323,17 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         return {name: known for name, known in found.items() if known is not LEFT_OUT} or LEFT_OUT
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...], own: int = 0) -> Any:
-        table = table_of(self._frame)
+        table, price = table_of(self._frame), self._price
         self._check_kept(table)
-        with self._plainly(table, aggregate):
-            return self._asked(table, call, aggregate, columns, own)
-
-    def _plainly(self, table: Table, aggregate: Aggregate) -> AbstractContextManager[None]:
-        """See `plainly`."""
-        session = table.session
-
-        def terms(price: Price) -> Terms:
-            return table.terms(self._steps, price, table.counted(self._groups, session.unit))
-
-        return plainly(self._price, aggregate, terms, session._rule.budget.accountant)
-
-    def _asked(self, table: Table, call: str, aggregate: Aggregate, columns: tuple[str, ...], own: int) -> Any:
-        price = self._price
-        if isinstance(price, Accuracy):
-            terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
-            asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))
-            price = Price(bought(lambda error: aggregate.epsilon_for(error, terms), price, asked), price.delta)
-        query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
-        if self._ahead is not None:
-            return self._ahead(table, query, columns, self._fresh)
-        return table.session._ask(query, table, columns, self._fresh)
+        with plainly(table, price, aggregate, self._steps, self._groups):
+            if isinstance(price, Accuracy):
+                terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
+                asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))
+                price = Price(bought(lambda error: aggregate.epsilon_for(error, terms), price, asked), price.delta)
+            query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
+            if self._ahead is not None:
+                return self._ahead(table, query, columns, self._fresh)
+            return table.session._ask(query, table, columns, self._fresh)
 
 
 HELD = attrgetter(*PreparedFrame.__slots__)  # all that one holds, in this order
