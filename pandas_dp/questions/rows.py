@@ -295,9 +295,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         kind = self._kind(column)
         if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
             raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
-        parts, labels = checks.keys(
-            keys, other, null, kind, self._facts(column), name, column, line or one_of_many(name, column, keys)
-        )
+        line = line or one_of_many(name, column, keys)
+        parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
         if kind.name == "number" and self._unit(column) is None:
             unrounded(parts, self._dtype(column))
         return parts, labels
