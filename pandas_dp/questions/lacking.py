@@ -134,10 +134,10 @@ def by_column(
     return names, given
 
 
-def one_of_many(name: str, column: str, keys: Any) -> Line | None:
+def of_one(column: str, keys: Any) -> Line | None:
     """The line that names the keys of one column where those of many were typed."""
     own = code_of("keys", column) if isinstance(keys, Mapping) and column in keys else None
-    return Line(f"{name}({column!r}, keys={own})", (("keys", own),)) if own else None
+    return Line(f"keys={own}", (("keys", own),)) if own else None
 
 
 def bounds_together(frame: PreparedFrame, columns: list[str], given: Any) -> str:
