@@ -134,12 +134,6 @@ def by_column(
     return names, given
 
 
-def of_one(column: str, keys: Any) -> Line | None:
-    """The line that names the keys of one column where those of many were typed."""
-    own = code_of("keys", column) if isinstance(keys, Mapping) and column in keys else None
-    return Line(f"keys={own}", (("keys", own),)) if own else None
-
-
 def bounds_together(frame: PreparedFrame, columns: list[str], given: Any) -> str:
     """Bounds of several columns as they are typed: of those that have none a pair, of others their code, if it can be read.
 

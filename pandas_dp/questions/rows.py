@@ -27,7 +27,7 @@ from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
-from pandas_dp.questions.lacking import bounds_together, lacking, of_one, unknown
+from pandas_dp.questions.lacking import bounds_together, lacking, unknown
 from pandas_dp.questions.plain_prices import plainly
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.session.registry import table_of
@@ -295,9 +295,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         kind = self._kind(column)
         if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
             raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
-        parts, labels = checks.keys(
-            keys, other, null, kind, self._facts(column), name, column, line or of_one(column, keys)
-        )
+        parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
         if kind.name == "number" and self._unit(column) is None:
             unrounded(parts, self._dtype(column))
         return parts, labels
