@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pandas as pd
 import pytest
 from contract.test_typed_advice_of_newcomers import Notebook, advised, visits
+from support.frames import fresh
 
 ALL = {"ward": ["A", "B"], "sex": ["f", "m"], "age": [20, 21]}
 
@@ -138,3 +140,39 @@ def test_of_keys_that_cannot_be_read_no_line_is_made_up():
     assert refusal is not None
     assert refusal.startswith("keys= names a column that is not grouped by, 'day'")
     assert "None" not in refusal
+
+
+RAISED = {  # a total of rho, and what is typed: the total that is then admitted
+    "df.dp.session.extend(rho=4, reason='more')": 4,
+    "df.dp.session.extend(to=30, rho=4, reason='more')": 4,
+    "df.dp.session.extend(mu=3, reason='more')": Fraction(9, 2),
+    "df.dp.protect(rho=4)": 4,
+}
+
+
+@pytest.mark.parametrize("line", RAISED)
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_total_of_rho_is_raised_to_the_epsilon_that_admits_it(line, asked):
+    """The order of divergences is that of the first charge, so another epsilon than a fresh budget would have."""
+    df = visits()
+    notebook = Notebook(df, delta=1e-6, accountant="zcdp")
+    df.dp.session.close()
+    session = df.dp.protect(rho=3, name=fresh())
+    if asked:
+        assert notebook.run("df.dp(rho=0.01).count()") is None
+    wanted, line = RAISED[line], line.replace("protect(rho=4", f"protect(rho=4, name={session.name!r}")
+    if (refusal := notebook.run(line)) is not None:
+        raised = re.search(r"df\.dp\.session\.extend\(to=[\d.]+, reason='[^']*'\)", refusal)
+        assert raised, refusal
+        assert notebook.run(raised[0].replace("...", "more")) is None
+    assert wanted <= session._rule.limit < wanted * (1 + 1e-4)
+
+
+def test_a_total_of_rho_is_not_lowered():
+    df = visits()
+    notebook = Notebook(df, delta=1e-6, accountant="zcdp")
+    refusal = notebook.run("df.dp.session.extend(rho=1, reason='less')")
+    assert refusal is not None
+    assert refusal.startswith(
+        "extend() takes the new total as to=, not rho=, and it can only be raised: df.dp.session.extend("
+    )
