@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn
 
@@ -105,7 +105,8 @@ class PandasDPError(Exception):
 
     # of a line that the call which was typed can say better; see `facts.argument_help.Line`
     _needs: tuple[str, tuple[tuple[str, str], ...], str] | None = None
-    _priced: tuple[str, str] | None = None
+    _priced: tuple[str, Mapping[str, str]] | None = None  # a call at another price, and what of that is typed otherwise
+    _plain = ""  # what takes a plain epsilon, where the price is none
     _slip: tuple[str, str] | None = None  # a name that is none, and the one that is close
     _unknown: object = None  # the name of what is no column, of which the frame may know more
 
@@ -130,6 +131,12 @@ class ArgumentValueError(PandasDPError, ValueError):
 
 class ArgumentTypeError(PandasDPError, TypeError):
     """An argument, or the dtype of a named column, is of a kind that cannot be used. Nothing was charged."""
+
+
+def of_price(error: PandasDPError) -> PandasDPError:
+    """The same error, of a price that should be a plain epsilon: what knows the question names the one to type."""
+    error._plain = str(error).partition(": ")[0]
+    return error
 
 
 @contextmanager

@@ -403,7 +403,12 @@ class Accessor(RowSteps[pd.DataFrame]):
                 first = "protect the frame first, then pandas_dp.plan(queries, frame=df)"
                 raise ArgumentValueError(f"this plan was made for {made}: {first}")
             opened = opening.protect(
-                self._frame, total, bounds, content, ledger=ledger, name=name, reason=reason, witness=witness
+                *(self._frame, total, bounds, content),
+                ledger=ledger,
+                name=name,
+                reason=reason,
+                witness=witness,
+                rho=rho,
             )
             if private and found is None:
                 private_bound.find(opened, rho, self, bounded)

@@ -8,17 +8,18 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books import budget_words, period_words
 from pandas_dp.books.amounts import Most, group_delta, proved, state_of, sum_of_rhos, told_as
 from pandas_dp.books.amounts import Odometer as Odometer
 from pandas_dp.books.budget_words import USUAL_DELTA, is_over
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
+from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter, RenyiFilter, filter_for
 from pandas_dp.core.ledger import Ledger, LedgerEntry
-from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import LARGEST_EPSILON, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.numbers import of_total, positive_epsilon, say, small_delta, three_digits, typed
+from pandas_dp.facts.numbers import of_total, positive_epsilon, rounded, say, small_delta, three_digits, typed
 from pandas_dp.facts.public_only import DOTS
 from pandas_dp.release.text import COUNTED
 
@@ -201,6 +202,28 @@ def raised(
             "other data needs another name: df2.dp.protect(epsilon=3, name='other')"
         )
     return max(asked, known)
+
+
+def to_rho(rule: Filter, state: State, rho: Any) -> str:
+    """The line that raises a total to the least epsilon, of six digits, that admits so much rho; no text where it does already.
+
+    The order at which divergences were summed so far stays.
+    """
+    wanted, order = positive_epsilon(rho, "rho"), getattr(rule, "order", None) if state != State.zero() else None
+
+    def enough(epsilon: Fraction) -> bool:
+        raised = filter_for(replace(rule.budget, epsilon=epsilon), order)
+        return isinstance(raised, RenyiFilter) and raised.limit >= wanted * raised.rho_worth
+
+    if isinstance(rule, PureFilter):
+        return to_raise(rule.budget, "epsilon")
+    if enough(rule.budget.epsilon) or not enough(Fraction(LARGEST_EPSILON)):
+        return ""
+    ends = float(rule.budget.epsilon), float(LARGEST_EPSILON)
+    least = Fraction(narrowed(lambda e: enough(Fraction(e)), *ends, 50, ratio=True)[0])
+    totals = (rounded(least * (1 + i * Fraction(1, 10**6)), 6) for i in range(10))
+    total = next(filter(enough, totals), None)
+    return f"df.dp.session.extend(to={show(total)}, reason='...')" if total else ""
 
 
 def to_raise(budget: Budget, term: str) -> str:

@@ -15,6 +15,7 @@ from pandas_dp.facts.chains import behind
 from pandas_dp.facts.habits import reread
 from pandas_dp.facts.of_frame import grouped, of_rows
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
+from pandas_dp.facts.repriced import reprice
 from pandas_dp.facts.written import Written, is_expression
 
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
@@ -205,16 +206,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         error.args = (f"{why}: {groups}{call.tail}{closed}",)
         return
     if error._priced is not None:
-        text, delta = error._priced
-        before = call.before if call.before.startswith("[") else f".{call.before}"
-        dear = call.written and call.written.with_delta(delta)
-        dear = (
-            dear or f"{text.partition(')')[0]}){before}{Call(call.name, call.args, call.given).needing(call.names, {})}"
-        ) + call.tail
-        error.args, error._priced = (str(error).replace(text, dear),), (dear, delta)  # for the call that was typed
-        if error._needs is not None:
-            why, needs, otherwise = error._needs
-            error._needs = why, needs, otherwise.replace(text, dear)
+        reprice(error, call)
     if error._slip is not None:
         slip, right = error._slip
         line = call.written and call.written.with_text(slip, right)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import traceback
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from importlib.resources import files
 from operator import attrgetter
@@ -42,7 +42,9 @@ class Line(NamedTuple):
     text: str
     needs: tuple[tuple[str, str], ...] = ()
     otherwise: str = ""
-    priced: tuple[str, str] | None = None  # what of that is the call with a delta, and that delta
+    priced: tuple[str, Mapping[str, str]] | None = (
+        None  # what of that is the call at another price, and how that is typed
+    )
 
     def refuse(self, why: str, kind: type[PandasDPError] = ArgumentTypeError) -> PandasDPError:
         """An error that says why and shows the line; `explain` has it show the one that was typed, and what it lacks."""

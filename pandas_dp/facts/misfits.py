@@ -223,6 +223,11 @@ def _instead(call: Refused, unknown: str) -> str:
     if name == "extend" and closest(unknown, names, 0.7) != "reason":
         term = "delta" if right.startswith("delta") else "epsilon"
         line, total = asked._raised(term), given[unknown]
+        if right == "rho" and type(total) in (int, float) and total > 0:
+            more = asked._raised(term, total**2 / 2 if unknown in ("mu", "gdp") else total)
+            if not more:
+                return f"the new total as to=, not {unknown}=, and it can only be raised: {line}"
+            line = more
         known = unknown.removeprefix("to_") == term and type(total) in (int, float)
         if known and getattr(asked.budget, term) < total < (1 if term == "delta" else 10**6):
             line = re.sub("=[^,]+", f"={total}".replace("e-0", "e-"), line, count=1)

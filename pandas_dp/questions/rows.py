@@ -28,6 +28,7 @@ from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
 from pandas_dp.questions.lacking import bounds_together, lacking, unknown
+from pandas_dp.questions.plain_prices import plainly
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
@@ -322,14 +323,15 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...], own: int = 0) -> Any:
         table, price = table_of(self._frame), self._price
         self._check_kept(table)
-        if isinstance(price, Accuracy):
-            terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
-            asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))
-            price = Price(bought(lambda error: aggregate.epsilon_for(error, terms), price, asked), price.delta)
-        query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
-        if self._ahead is not None:
-            return self._ahead(table, query, columns, self._fresh)
-        return table.session._ask(query, table, columns, self._fresh)
+        with plainly(table, price, aggregate, self._steps, self._groups):
+            if isinstance(price, Accuracy):
+                terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
+                asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))
+                price = Price(bought(lambda error: aggregate.epsilon_for(error, terms), price, asked), price.delta)
+            query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
+            if self._ahead is not None:
+                return self._ahead(table, query, columns, self._fresh)
+            return table.session._ask(query, table, columns, self._fresh)
 
 
 HELD = attrgetter(*PreparedFrame.__slots__)  # all that one holds, in this order

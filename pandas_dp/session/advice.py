@@ -12,7 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.books.odometer import goes_on, to_type
+from pandas_dp.books.amounts import state_of
+from pandas_dp.books.odometer import goes_on, to_rho, to_type
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import LedgerError
 from pandas_dp.session.session import PART, Session
@@ -123,18 +124,21 @@ def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def going_on(ledger: Ledger, asked: bool) -> Iterator[None]:
+def going_on(ledger: Ledger, asked: bool, rho: Any = None) -> Iterator[None]:
     """Show below a refusal that names budgets of a ledger the whole lines that go on with them.
 
-    Where the frame has a session open, `asked`, a fresh budget is opened after that is closed.
+    Where the frame has a session open, `asked`, a fresh budget is opened after that is closed. Where a `rho` was typed, the
+    line that raises a total is that which makes it so much rho: an earlier order of divergences stays.
     """
     try:
         yield
     except LedgerError as error:
         if error._budgets:
-            text = (
-                str(error).replace("df.dp.protect(...", "df.dp.session.close(); df.dp.protect(...") if asked else error
-            )
+            text = str(error)
+            for name in error._budgets if rho is not None else ():
+                line = to_rho(ledger.rule(name), state_of(ledger, name), rho)
+                text = re.sub(r"df\.dp\.session\.extend\(to=[^,]*, reason='...'\)", line, text) if line else text
+            text = text.replace("df.dp.protect(...", "df.dp.session.close(); df.dp.protect(...") if asked else text
             made = LedgerError("\n".join([f"{text}. To continue, type", *going(ledger, error._budgets)]))
             if found := FRESH.fullmatch(str(made)):  # shown as the call that was typed
                 made._needs = found[1] + ", after df.dp.session.close()" * asked, (("name", found[2]),), found[3]

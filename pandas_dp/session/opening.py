@@ -100,6 +100,7 @@ def protect(
     name: str = "data",
     reason: Any = None,
     witness: ledger_files.Witness | None = None,
+    rho: Any = None,
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
@@ -115,7 +116,7 @@ def protect(
         unit = periods.as_on_record(unit, terms)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
         check = partial(second_budgets.check_new, opened.path, name, reason)
-        with advice.going_on(opened, registry.session_of(frame) is not None):
+        with advice.going_on(opened, registry.session_of(frame) is not None, rho):
             new = opened.open(name, budget, unit, mistaken, check=check)
         if new:
             _opened_here.add(here)

@@ -255,9 +255,9 @@ class Session:
             self._amend(budget, self.unit, f"extend: {reason}")
         return self
 
-    def _raised(self, term: str) -> str:
-        """The line that raises one of the totals; it is typed with another number, or as it is."""
-        return odometer.to_raise(self.budget, term)
+    def _raised(self, term: str, rho: Any = None) -> str:
+        """The line that raises one of the totals; it is typed with another number, or as it is. To a `rho`, if it is higher."""
+        return odometer.to_raise(self.budget, term) if rho is None else odometer.to_rho(self._rule, self._state, rho)
 
     def _amend(self, budget: Budget, unit: PrivacyUnit, why: str) -> None:
         """Go on with another total, or with another bound on the rows of a unit, on record."""
