@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
 # patterns that few calls need are compiled where they are, so that importing the package costs little
 TOLD = r"(?s)(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?"
 BEGUN = r"(?s)((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)"
+STEPS = r"(query|filter|assign|eval|clip|fillna|dropna|merge|rename|drop|explode)\("
 FOUND = r"(\['[^']*'\])?\.(size|count|sum|mean)\("  # what groups of found keys answer
 WORDS = {"hierarchical": "ranges", "hierarchy": "ranges", "tree": "ranges", "cumulative": "ranges"}
 Parameters = Mapping[str, inspect.Parameter]
@@ -75,6 +77,17 @@ class Refused:
         if self.example_line or (typed := self.typed(needs, renamed)) is None:
             return self.example_line or self.before + self._unread(renamed).needing(self.names, needs)
         return typed
+
+    def own(self, text: str) -> str:
+        """A text about the frame that was asked, by its name: steps of what has a price keep that."""
+        if not (written := self.written):
+            return text
+        held, frame = written.priced, written.frame
+        if held.isidentifier():
+            text = re.sub(rf"\bdf = df\.dp(?=\.{STEPS})", f"{held} = {held}", text)
+        before = held if hasattr(self.asked, "_parts") else ast.unparse(written.node.func.value)
+        text = re.sub(rf"(?<!= )\bdf\.dp(?=\.{STEPS})", lambda _: before, text)
+        return re.sub(r"\bdf(?=\.|\[| =)", frame, text) if frame.isidentifier() else text
 
     def _unread(self, renamed: Mapping[str | int, str]) -> Call:
         """The call of what it was given, some of it under other names."""
@@ -190,11 +203,6 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         return
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return
-    frame = (call.written and call.written.frame) or "df"
-
-    def own(text: str) -> str:
-        return re.sub(r"\bdf(?=\.|\[| =)", frame, text) if frame.isidentifier() else text
-
     unknown = str(error).startswith("no column named")
     if call.written and call.name == "groupby" and (groups := grouped(call.written, asked, unknown)):
         closed = "; a bin holds its lower edge" * ("bins=[" in groups)
@@ -233,7 +241,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
     if another and (call.written is None or hasattr(asked, "_parts")):  # groups have no other question than theirs
         told = None
     if told is None or not (another or all(needed in call.parameters or needed in call.given for needed, _ in told[1])):
-        error.args = (own(str(error)),)
+        error.args = (call.own(str(error)),)
         return
     error._needs = told  # for the call that was typed, where this one was made for it
     why, needs, otherwise = told
@@ -249,7 +257,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
     if not renamed:
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more = more | call.lacks(typed) | more
-    error.args = (f"{own(why)}: {call.line(more, renamed)}{call.tail}{own(otherwise)}",)
+    error.args = (f"{call.own(why)}: {call.line(more, renamed)}{call.tail}{call.own(otherwise)}",)
 
 
 def _name_frame(error: UnverifiedFrameError, frame: str) -> None:

@@ -83,7 +83,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     missing = [one.name for one in known if one.default is one.empty and one.name not in call.values]
     missing = [argument for argument in missing if parameters[argument].kind is not inspect.Parameter.VAR_KEYWORD]
     if unknown:
-        return f"{name}() {_unknown(call, unknown, missing)}"
+        told = f"{name}() {_unknown(call, unknown, missing)}"
+        return call.own(told) if hasattr(asked, "_before") else told
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
         pairs = as_dict(dict.fromkeys(args, "(lower, upper)"))
         call.values = {placed[0]: [*args], **given}

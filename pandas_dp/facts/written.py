@@ -70,6 +70,16 @@ class Written:
             node = node.func if isinstance(node, ast.Call) else node.value
         return ""
 
+    @property
+    def priced(self) -> str:
+        """What a chain begins with that has a price: a variable, or a frame with its price; no text for anything else."""
+        node, found = self.node, ""
+        while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("dp", "preview"):
+                found = ast.unparse(node)
+            node = node.func if isinstance(node, ast.Call) else node.value
+        return found or (node.id if isinstance(node, ast.Name) else "")
+
     def with_arguments(
         self,
         parameters: tuple[str, ...],
