@@ -64,6 +64,11 @@ class Refused:
         self.written = Written.call(name, args, given)  # as it stands in the code; None where that cannot be read
 
     @cached_property
+    def columns(self) -> set[Any]:
+        """Those that there are."""
+        return {*(self.asked if hasattr(self.asked, "_empty") else self.asked._frame)._empty()}
+
+    @cached_property
     def tail(self) -> str:
         """What stands behind groups, which are no question yet."""
         return behind(self.written, self.asked) if self.written and self.name == "groupby" else ""
@@ -82,8 +87,8 @@ class Refused:
         """A text about the frame that was asked, by its name: steps of what has a price keep that."""
         if not (written := self.written):
             return text
-        held, frame = written.priced, written.frame
-        if held.isidentifier():
+        held, frame = ast.unparse(written.priced(self.columns)), written.frame
+        if ".dp(" not in held:
             text = re.sub(rf"\bdf = df\.dp(?=\.{STEPS})", f"{held} = {held}", text)
         before = held if hasattr(self.asked, "_parts") else ast.unparse(written.node.func.value)
         text = re.sub(rf"(?<!= )\bdf\.dp(?=\.{STEPS})", lambda _: before, text)
@@ -211,11 +216,10 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         return
     if error._priced is not None:
         text, delta = error._priced
+        price = f"{text.partition(')')[0]})"
         before = call.before if call.before.startswith("[") else f".{call.before}"
-        dear = call.written and call.written.with_delta(delta)
-        dear = (
-            dear or f"{text.partition(')')[0]}){before}{Call(call.name, call.args, call.given).needing(call.names, {})}"
-        ) + call.tail
+        dear = call.written and call.written.with_delta(price, call.columns)
+        dear = (dear or f"{price}{before}{Call(call.name, call.args, call.given).needing(call.names, {})}") + call.tail
         error.args, error._priced = (str(error).replace(text, dear),), (dear, delta)  # for the call that was typed
         if error._needs is not None:
             why, needs, otherwise = error._needs

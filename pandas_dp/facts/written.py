@@ -7,7 +7,7 @@ import linecache
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from types import FrameType
@@ -70,15 +70,20 @@ class Written:
             node = node.func if isinstance(node, ast.Call) else node.value
         return ""
 
-    @property
-    def priced(self) -> str:
-        """What a chain begins with that has a price: a variable, or a frame with its price; no text for anything else."""
-        node, found = self.node, ""
+    def priced(self, columns: Collection[Any]) -> ast.expr:
+        """What a chain about these columns begins with, which has a price: a frame and its price, or what holds them."""
+        node = self.node.value if isinstance(self.node, ast.Attribute) else self.node
         while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("dp", "preview"):
-                found = ast.unparse(node)
-            node = node.func if isinstance(node, ast.Call) else node.value
-        return found or (node.id if isinstance(node, ast.Name) else "")
+            if isinstance(node, ast.Call):
+                if not isinstance(node.func, ast.Attribute) or node.func.attr in ("dp", "preview"):
+                    break
+                node = node.func
+            else:
+                named = node.attr if isinstance(node, ast.Attribute) else getattr(node.slice, "value", None)
+                if named not in (None, "dt", "str", "loc") and named not in columns:
+                    break
+            node = node.value
+        return node
 
     def with_arguments(
         self,
@@ -131,21 +136,20 @@ class Written:
         line = typed_text(ast.Call(func, placed, words)) + f".{then}()" * bool(then)
         return line if len(line) <= LONGEST_LINE else None
 
-    def with_delta(self, delta: str) -> str | None:
-        """The call whose price has this delta, too; None where its price stands elsewhere, or is no epsilon."""
+    def with_delta(self, price: str, columns: Collection[Any]) -> str | None:
+        """The call whose price has the delta of this one, too; None where it cannot have one."""
         made = code(ast.unparse(self.node))
-        for node in ast.walk(made):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr in ("dp", "preview")
-            ):
-                if len(node.args) > 1 or any(word.arg in ("rho", None) for word in node.keywords):
-                    return None
-                words = [word for word in node.keywords if word.arg != "delta"]
-                node.keywords = [*words, ast.keyword("delta", code(delta))]
-                return typed_text(made)
-        return None
+        first, typed = Written(made, {}).priced(columns), code(price)
+        if isinstance(first, ast.Call) and getattr(first.func, "attr", "") in ("dp", "preview"):
+            if len(first.args) > 1 or any(word.arg in ("rho", None) for word in first.keywords):
+                return None
+            more = [word for word in typed.keywords if word.arg == "delta"]  # type: ignore[attr-defined]
+            first.keywords = [word for word in first.keywords if word.arg != "delta"] + more
+            return typed_text(made)
+        for node in ast.walk(made):  # what a variable holds
+            if getattr(node, "value", None) is first:
+                node.value = typed  # type: ignore[attr-defined]
+        return typed_text(made)
 
     def with_text(self, wrong: str, right: str) -> str:
         """The call with another text wherever one stood."""

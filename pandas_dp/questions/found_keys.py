@@ -36,6 +36,8 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
         months = checks.months(frame._facts(column))
         line = Line(f"groupby({column!r}, bins={months})", (("bins", months),), "; keys=[...] are single days")
         raise line.refuse("groupby() of dates needs public bins")
+    if not frame._price.delta and frame._call[0].options.get("normalize"):  # shares are those of listed keys
+        checks.keys(None, other, null, kind, frame._facts(column), call, column)
     if not frame._price.delta:
         example = checks.KEYS.get(kind.name, checks.KEYS["key"])
         line = finding(frame, f"{call}({column!r}, keys={example})", f"{call}({column!r})")

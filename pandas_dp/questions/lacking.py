@@ -15,7 +15,7 @@ from pandas_dp.facts.advice import Refused
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import in_numbers
 from pandas_dp.facts.chains import completed, first_text, masked
-from pandas_dp.facts.checks import BINS, KEYS, ends
+from pandas_dp.facts.checks import BINS, KEYS, ends, months
 from pandas_dp.facts.written import code_of, is_expression
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 
@@ -175,7 +175,11 @@ def needed_parts(
         for column, kind in kinds.items()
         if not (kind.name == "bool" or column in listed or frame._facts(column).keys is not None)
     }
-    bins = {column: BINS[name] for column, name in missing.items() if name in BINS}
+    bins = {
+        column: months(frame._facts(column)) if name == "datetime" else BINS[name]
+        for column, name in missing.items()
+        if name in BINS
+    }
     keys = {column: KEYS["key"] for column in missing if column not in bins}
     typed = [", ".join(f"{column!r}: {example}" for column, example in of.items()) for of in (keys, bins)]
     return ("keys", f"{{{typed[0]}}}" if keys else ""), ("bins", f"{{{typed[1]}}}" if bins else "")
