@@ -12,7 +12,7 @@ from typing import Any
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, UnverifiedFrameError, closest
 from pandas_dp.facts.call import QUESTION, Call
-from pandas_dp.facts.chains import behind
+from pandas_dp.facts.chains import behind, by_a_step
 from pandas_dp.facts.of_frame import grouped, of_rows
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
 from pandas_dp.facts.written import Written, is_expression
@@ -63,10 +63,15 @@ class Refused:
         self.before = getattr(asked, "_before", "")  # what stands before it where its code cannot be read
         self.written = Written.call(name, args, given)  # as it stands in the code; None where that cannot be read
 
+    @property
+    def frame(self) -> Any:
+        """What is asked, or what it is a part of."""
+        return self.asked if hasattr(self.asked, "_empty") else self.asked._frame
+
     @cached_property
     def columns(self) -> set[Any]:
         """Those that there are."""
-        return {*(self.asked if hasattr(self.asked, "_empty") else self.asked._frame)._empty()}
+        return {*self.frame._empty()}
 
     @cached_property
     def tail(self) -> str:
@@ -197,6 +202,8 @@ def show_line(error: PandasDPError, call: Refused) -> None:
     asked, values = call.asked, call.values
     if isinstance(error, UnverifiedFrameError) and call.written:
         _name_frame(error, call.written.frame)
+        if "# continues" in str(error) and (line := by_a_step(call.written, call.frame)):
+            error._choose(line)
     if call.name in ("protect", "partition") and error._needs is not None:
         why, needs, otherwise = error._needs
         lacked = dict(needs)
@@ -235,7 +242,13 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         return
     told = error._needs or _named_in(str(error), call.parameters) or _begun(str(error), call)
     q = values.get("q")
-    if told and told[1][0][0] == "q" and type(q) is tuple and len(q) == 2 and values.get("bounds") is None:
+    if (
+        told
+        and told[1][0][0] == "q" in call.parameters
+        and type(q) is tuple
+        and len(q) == 2
+        and values.get("bounds") is None
+    ):
         told = told[0], (("q", ""), ("bounds", "=q")), told[2]  # ends by place, where levels stand
     if told is not None:  # what should not be there and is not
         words = re.findall(r"'(\w+)'", told[0])
@@ -258,7 +271,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
     more = {needed: typed for needed, typed in needs if not typed.startswith("=") and (typed or needed not in moved)}
     by_place = call.names[: len(call.args)]
     renamed = {by_place.index(old) if old in by_place else old: new for old, new in moved.items()}
-    if not renamed:
+    if not renamed and (call.name != "agg" or {*more} <= {*call.parameters}):  # named answers say their own bounds
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more = more | call.lacks(typed) | more
     error.args = (f"{call.own(why)}: {call.line(more, renamed)}{call.tail}{call.own(otherwise)}",)

@@ -50,13 +50,13 @@ def whole(last: Any, above: Mapping[Any, Any], asked: Any) -> str:
         if isinstance(inner, ast.Attribute) and inner.attr in columns:
             last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
         if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute):
-            _meant(last, last.func)
+            _meant(last, last.func, asked)
             if last.func.attr in (*BOUNDED, "agg"):
                 _bound(last, last.func, asked)
     return typed_text(last)
 
 
-def _meant(call: ast.Call, func: ast.Attribute) -> None:
+def _meant(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
     """Put in the place of a question that groups have not got the one that says the same of each of them."""
     first = call.args[0] if len(call.args) == 1 and not call.keywords else None
     named = getattr(first, "value", None)
@@ -76,11 +76,25 @@ def _meant(call: ast.Call, func: ast.Attribute) -> None:
         call.args = [ast.Dict(columns, [code("['count', 'mean', 'std', 'median']")] * len(columns))]
     elif func.attr == "agg":
         of_groups = any(getattr(node, "attr", "") == "groupby" for node in ast.walk(func))
+        if isinstance(selected, ast.Constant):  # which pandas names by itself
+            for word in call.keywords:
+                if isinstance(word.value, ast.Constant) and word.arg not in ("bounds", "error_bar"):
+                    word.value = ast.Tuple([selected, word.value])
+        ends = [word for word in call.keywords if getattr(_second(word.value), "value", "") in ENDS]
+        if of_groups and any(_second(word.value) for word in call.keywords if word not in ends):
+            call.keywords = [word for word in call.keywords if word not in ends]
         for node in [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]:
             if of_groups and isinstance(node, ast.List):
                 node.elts = [one for one in node.elts if getattr(one, "value", "") not in ENDS] or node.elts
+            if getattr(_second(node), "value", "") == "size" and (full := asked._full()):
+                node.elts = [ast.Constant(full), ast.Constant("count")]
             if isinstance(node, ast.Constant) and node.value == "size":
                 node.value = "count"
+
+
+def _second(node: Any) -> Any:
+    """The function of a named answer."""
+    return node.elts[1] if isinstance(node, ast.Tuple) and len(node.elts) == 2 else None
 
 
 def _bound(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
@@ -142,7 +156,7 @@ def completed(
     call.keywords += [ast.keyword(argument, code(text)) for argument, text in more.items()]
     if question is not node:
         question.value = ast.Subscript(node.value, ast.Constant(name))
-    _meant(call, question)
+    _meant(call, question, asked)
     if question.attr in (*BOUNDED, "agg"):
         _bound(call, question, asked)
     line = whole(call, above, asked)
@@ -190,6 +204,28 @@ def masked(asked: Any, name: str = "") -> str:
         if value is node:
             setattr(above[node], field, made)
     return whole(made, above, asked)
+
+
+def by_a_step(written: Written, asked: Any) -> str:
+    """The chain about rows that pandas chose of a frame, where a step chooses them; no text if that cannot be read."""
+    node: Any = written.node
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr == "dp":
+            break
+        node = node.func if isinstance(node, ast.Call) else node.value
+    frame = getattr(node, "value", None)
+    called: Any = frame.func if isinstance(frame, ast.Call) else getattr(frame, "value", None)
+    base = called.value if getattr(called, "attr", "") in ("query", "loc") else called
+    if not isinstance(base, ast.Name):
+        return ""
+    if isinstance(frame, ast.Subscript):
+        text = condition(frame.slice, base.id, {*asked._empty()})
+    else:
+        text = next((one.value for one in frame.args if isinstance(one, ast.Constant)), "")
+    if not isinstance(text, str) or not text or "@" in text:
+        return ""
+    node.value = ast.Call(ast.Attribute(ast.Attribute(base, "dp"), "query"), [ast.Constant(text)], [])
+    return whole(written.node, written.above, asked)
 
 
 def compared(column: str) -> str:

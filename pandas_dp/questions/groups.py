@@ -305,7 +305,7 @@ class PricedGroups(GroupStatistics):
         selected = self._column is not None and not named and not isinstance(func, Mapping)
         if selected:
             func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
-        wanted, single = wanted_of(self._frame, func, named, BY_GROUP)
+        wanted, single = wanted_of(self._frame, func, named, BY_GROUP, self._column)
         split = weights, within, error_bar
         try:
             parts, text = composed(self._frame, self._of, wanted, bounds, split, bool(named))

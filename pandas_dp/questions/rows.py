@@ -144,6 +144,12 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         numeric = [name for name in names if (kind := kinds[name]) is not None and kind.name == "number"]
         return numeric, [name for name in names if name not in numeric]
 
+    def _full(self) -> str:
+        """A column that has a value in each row that counts; no text if none is known."""
+        table = frames.lookup(self._frame)
+        unit = "" if table is None else table.session.unit.column or ""
+        return "" if any(unit in step.touches for step in self._steps) else unit
+
     def _lacks(self, parameters: Iterable[str], values: Mapping[str, Any]) -> dict[str, str]:
         """What a call needs beside what was refused; see `lacking`."""
         return lacking(self, parameters, values)

@@ -94,7 +94,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
         r"needs columns: d\.dp\(epsilon=1\)\.describe\(.*columns=\['age', 'pay'\], bounds=\{'age': \(lower, upper\), 'pay'",
     ),
     (lambda d: d.dp(epsilon=1)[d.age > 65], ArgumentTypeError, r"d\.dp\(epsilon=1\)\.query\('age > 65'\)$"),
-    (lambda d: d[d.age > 40].dp(epsilon=1).count(), UnverifiedFrameError, r"df\.dp\.query\('age >= 65'\) in place of "),
+    (lambda d: d[d.age > 40].dp(epsilon=1).count(), UnverifiedFrameError, r"step: d\.dp\.query\('age > 40'\)\.dp\("),
     # names that a session has not got
     (lambda d: d.dp.session.to_html("page.html"), AttributeError, "no 'to_html'; did you mean 'report'"),
     (lambda d: d.dp.session.remaining, AttributeError, "did you mean 'left'"),

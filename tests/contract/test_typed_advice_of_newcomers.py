@@ -201,9 +201,9 @@ ONE = {  # refusal, and what is typed then
     ),
     f"{PRICE}.groupby('ward')['cost'].transform('mean')": f"{WARDS}['cost'].mean(bounds=(0, 500))",
     f"{PRICE}.groupby('ward').agg(avg=('cost', 'mean'), n=('cost', 'size'))": (
-        "agg(avg=('cost', 'mean'), n=('cost', 'count'), bounds={'cost': (0, 500)})"
+        "agg(avg=('cost', 'mean'), n=('patient_id', 'count'), bounds={'cost': (0, 500)})"
     ),
-    f"{WARDS}.agg(n=('cost', 'size'))": f"{WARDS}.agg(n=('cost', 'count'))",
+    f"{WARDS}.agg(n=('cost', 'size'))": f"{WARDS}.agg(n=('patient_id', 'count'))",
     f"{WARDS}.agg({{'cost': ['size']}})": f"{WARDS}.agg({{'cost': ['count']}})",
     # misspelt, and lacking something
     f"{PRICE}.valuecounts('ward')": f"{PRICE}.value_counts('ward', keys=['A', 'B'])",
