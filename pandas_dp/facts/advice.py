@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, UnverifiedFrameError, closest
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, UnverifiedFrameError
 from pandas_dp.facts.call import QUESTION, Call
 from pandas_dp.facts.chains import behind, by_a_step
+from pandas_dp.facts.endings import BY_NAME, Parameters, begun, named_in, word
 from pandas_dp.facts.of_frame import grouped, of_rows
-from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
-from pandas_dp.facts.written import Written, is_expression
+from pandas_dp.facts.public_only import EXAMPLES
+from pandas_dp.facts.written import Written
 
-BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
-# how checks end, and how they begin
 # patterns that few calls need are compiled where they are, so that importing the package costs little
-TOLD = r"(?s)(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?"
-BEGUN = r"(?s)((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)"
 STEPS = r"(query|filter|assign|eval|clip|fillna|dropna|merge|rename|drop|explode)\("
 FOUND = r"(\['[^']*'\])?\.(size|count|sum|mean)\("  # what groups of found keys answer
-WORDS = {"hierarchical": "ranges", "hierarchy": "ranges", "tree": "ranges", "cumulative": "ranges"}
-Parameters = Mapping[str, inspect.Parameter]
 PARTS = ("keys", "bins")  # of which the columns say how they are typed
 PAIR = "(lower, upper)"
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -209,7 +203,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         lacked = dict(needs)
         opened = call.typed(lacked) or f"df.dp.{call.line(lacked)}"
         error.args = (f"{why}: {opened}{otherwise}",)
-    if isinstance(error, ArgumentTypeError) and call.written and (rows := of_rows(call.written, asked)):
+    if isinstance(error, ArgumentTypeError) and call.written and (rows := of_rows(call.written, call.frame)):
         takes = "functions of a row" if call.name == "assign" else "a condition on columns"
         error.args = (f"{call.name}() takes {takes}: {rows}",)
         return
@@ -217,7 +211,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         return
     unknown = str(error).startswith("no column named")
     if call.written and call.name == "groupby" and (groups := grouped(call.written, asked, unknown)):
-        closed = "; a bin holds its lower edge" * ("bins=[" in groups)
+        closed = "; a bin holds its lower edge" * ("cut(" in ast.unparse(call.written.node) and "bins=" in groups)
         why = str(error).partition(": ")[0] if unknown else "groups need the name of a column"
         error.args = (f"{why}: {groups}{call.tail}{closed}",)
         return
@@ -225,22 +219,24 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         text, delta = error._priced
         price = f"{text.partition(')')[0]})"
         before = call.before if call.before.startswith("[") else f".{call.before}"
-        dear = call.written and call.written.with_delta(price, call.columns)
-        dear = (dear or f"{price}{before}{Call(call.name, call.args, call.given).needing(call.names, {})}") + call.tail
+        typed_so = call.written.with_delta(price, call.columns) if call.written else None
+        dear = (
+            typed_so or f"{price}{before}{Call(call.name, call.args, call.given).needing(call.names, {})}"
+        ) + call.tail
         error.args, error._priced = (str(error).replace(text, dear),), (dear, delta)  # for the call that was typed
         if error._needs is not None:
             why, needs, otherwise = error._needs
             error._needs = why, needs, otherwise.replace(text, dear)
     if error._slip is not None:
         slip, right = error._slip
-        line = call.written and call.written.with_text(slip, right)
+        line = call.written.with_text(slip, right) if call.written else ""
         call.values |= {name: right for name, value in values.items() if isinstance(value, str) and value == slip}
         if line and (more := call.lacks()):
             line = call.typed(more) or line
         wrong = str(error).partition(": ")[0]
         error.args = (f"{wrong}: {line}{call.tail}" if line else wrong,)
         return
-    told = error._needs or _named_in(str(error), call.parameters) or _begun(str(error), call)
+    told = error._needs or named_in(str(error), call.parameters) or begun(str(error), call)
     q = values.get("q")
     if (
         told
@@ -252,7 +248,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         told = told[0], (("q", ""), ("bounds", "=q")), told[2]  # ends by place, where levels stand
     if told is not None:  # what should not be there and is not
         words = re.findall(r"'(\w+)'", told[0])
-        meant = ((needed, _word(values.get(needed), typed, words)) for needed, typed in told[1])
+        meant = ((needed, word(values.get(needed), typed, words)) for needed, typed in told[1])
         told = told[0], tuple((needed, typed) for needed, typed in meant if typed or needed in values), told[2]
     another = told is not None and QUESTION in dict(told[1])
     if another and (call.written is None or hasattr(asked, "_parts")):  # groups have no other question than theirs
@@ -283,52 +279,6 @@ def _name_frame(error: UnverifiedFrameError, frame: str) -> None:
     first = "" if named == frame else f"frame = {frame}; "
     for line in error._lines if frame else ():
         error.args = (str(error).replace(line, f"{first}{named}{line.removeprefix('df')}"),)
-
-
-def _named_in(text: str, parameters: Parameters) -> tuple[str, tuple[tuple[str, str], ...], str] | None:
-    """What is wrong, the argument that checks end with, such as ``k=10``, and what they say behind it."""
-    if not (found := re.fullmatch(TOLD, text)):
-        return None
-    why, name, typed, otherwise = found.groups("")
-    return (
-        (why, ((name, typed),), otherwise)
-        if name in parameters and "..." not in typed and is_expression(typed)
-        else None
-    )
-
-
-def _begun(text: str, call: Refused) -> tuple[str, tuple[tuple[str, str], ...], str] | None:
-    """What is wrong, and the argument that checks begin with; or the first column that is not named by text."""
-    found, parameters, values = re.fullmatch(BEGUN, text), call.parameters, call.values
-    if found and found[3] and (";" in found[3] or not re.match(rf": [.\w]*\b{call.name}\(", found[3])):
-        found = None  # it says more than how such a call looks
-    if found:
-        name = "x" if found[2] == "columns" and "x" in parameters else found[2]
-        needed = call.example(name) if name in parameters else {}
-        if name == "bounds" and "must lie between" in text:  # which were typed, and are none
-            needed = {name: "(lower, upper)"}
-        return (found[1], tuple(needed.items()), "") if "..." not in needed.values() and needed else None
-    if text.startswith("give the column name"):
-        wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)
-        why, _, more = text.partition(", such as ")
-        needed = call.example(wrong) if wrong else {}
-        given = values[wrong] if wrong else None
-        if wrong and type(given) is list and given and isinstance(given[0], str):
-            needed = {wrong: repr(given[0])}
-        if wrong and needed and type(given) is tuple and "bounds" in parameters and values.get("bounds") is None:
-            needed = {wrong: ""} if getattr(call.asked, "_column", None) else needed
-            needed |= {"bounds": f"={wrong}"}
-        return (why, tuple(needed.items()), f"; {more.partition('), ')[2]}") if needed else None
-    return None
-
-
-def _word(given: Any, typed: str, words: list[str]) -> str:
-    """How an argument is typed that is one of these words: as the one that was meant, where one is near."""
-    if not isinstance(given, str) or typed[1:-1] not in words:
-        return typed
-    meant = next((word for word in words if given.startswith(word)), WORDS.get(given, ""))
-    meant = meant if meant in words else closest(given, words)
-    return repr(meant) if meant else typed
 
 
 def as_dict(typed: Mapping[str, str]) -> str:

@@ -83,7 +83,8 @@ def _meant(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
         ends = [word for word in call.keywords if getattr(_second(word.value), "value", "") in ENDS]
         if of_groups and any(_second(word.value) for word in call.keywords if word not in ends):
             call.keywords = [word for word in call.keywords if word not in ends]
-        for node in [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]:
+        within: list[Any] = [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]
+        for node in within:
             if of_groups and isinstance(node, ast.List):
                 node.elts = [one for one in node.elts if getattr(one, "value", "") not in ENDS] or node.elts
             if getattr(_second(node), "value", "") == "size" and (full := asked._full()):
@@ -189,7 +190,8 @@ def masked(asked: Any, name: str = "") -> str:
     node = found.above[found.node] if name else found.node
     mask: Any = node.slice if isinstance(node, ast.Subscript) else next(iter(getattr(node, "args", ())), None)
     mask, column = mask.elts if isinstance(mask, ast.Tuple) and len(mask.elts) == 2 else (mask, None)
-    text = "" if mask is None else condition(mask, found.frame, {*asked._empty()})
+    columns = {*asked._empty()}
+    text = "" if mask is None else condition(mask, found.frame or named_rows(mask, columns), columns)
     if not text:
         return ""
     frame: Any = found.node.value
@@ -197,13 +199,16 @@ def masked(asked: Any, name: str = "") -> str:
         frame, column = frame.value, frame.slice
     if column is not None and getattr(frame, "attr", "") == "dp":  # a question needs a price
         frame = ast.Call(frame, [], [ast.keyword("epsilon", ast.Constant(0.5))])
-    made: Any = ast.Call(ast.Attribute(frame, "query"), [ast.Constant(text)], [])
+    return put(found.above, node, ast.Call(ast.Attribute(frame, "query"), [ast.Constant(text)], []), column, asked)
+
+
+def put(above: Mapping[Any, Any], node: Any, made: Any, column: Any, asked: Any) -> str:
+    """The chain that goes on from what is made, or a column of it, in the place of a node."""
     made = made if column is None else ast.Subscript(made, column)
-    above = found.above | {made: found.above[node]}
     for field, value in ast.iter_fields(above[node]):
         if value is node:
             setattr(above[node], field, made)
-    return whole(made, above, asked)
+    return whole(made, {**above, made: above[node]}, asked)
 
 
 def by_a_step(written: Written, asked: Any) -> str:
@@ -218,10 +223,12 @@ def by_a_step(written: Written, asked: Any) -> str:
     base = called.value if getattr(called, "attr", "") in ("query", "loc") else called
     if not isinstance(base, ast.Name):
         return ""
+    text: Any
     if isinstance(frame, ast.Subscript):
         text = condition(frame.slice, base.id, {*asked._empty()})
     else:
-        text = next((one.value for one in frame.args if isinstance(one, ast.Constant)), "")
+        typed = getattr(frame, "args", ())
+        text = next((one.value for one in typed if isinstance(one, ast.Constant)), "")
     if not isinstance(text, str) or not text or "@" in text:
         return ""
     node.value = ast.Call(ast.Attribute(ast.Attribute(base, "dp"), "query"), [ast.Constant(text)], [])
@@ -241,6 +248,18 @@ def joined(written: Written | None, left: str, right: str) -> str:
     call = written.node if written else ast.Call(ast.Name("df.dp.merge"), [], [])
     called, lookup = ast.unparse(call.func), ast.unparse(call.args[0]) if call.args else "lookup"
     return f"{called}({lookup}.rename(columns={{{right!r}: {left!r}}}), on={left!r})"
+
+
+def named_rows(node: Any, columns: set[Any]) -> str:
+    """The name of what columns are taken of; no text if there is none, or if several have them."""
+    held = {
+        one.value.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Subscript | ast.Attribute)
+        and isinstance(one.value, ast.Name)
+        and (one.attr if isinstance(one, ast.Attribute) else getattr(one.slice, "value", ())) in columns
+    }
+    return held.pop() if len(held) == 1 else ""
 
 
 def column_of(node: ast.expr, frame: str, columns: set[str]) -> str:

@@ -13,9 +13,14 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from pandas_dp.facts.call import QUESTION
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+# what calls the package for the user's own line
+THROUGH = (PACKAGE, *(os.path.dirname(str(module.__file__)) + os.sep for module in (np, pd)))
 DEEPEST = 100
 LONGEST_FILE = 200_000  # characters of a longer one are not read: Python takes a second for so many
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
@@ -208,9 +213,9 @@ def caution(text: str) -> None:
 
 
 def user_frame() -> FrameType | None:
-    """The frame that called the package."""
+    """The frame that called the package, itself or by a function of pandas or NumPy."""
     caller: FrameType | None = sys._getframe(1)
-    while caller is not None and caller.f_code.co_filename.startswith(PACKAGE):
+    while caller is not None and caller.f_code.co_filename.startswith(THROUGH):
         caller = caller.f_back
     return caller
 

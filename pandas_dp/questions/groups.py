@@ -515,6 +515,8 @@ class GroupQuestions(PreparedFrame):
             needs = () if key is None else (("by", repr(key)), ("bins", checks.months(self._facts(key))))
             line = Line(f"groupby('visit', bins={PERIODS})", needs)
             raise line.refuse("a Grouper looks at the dates; months are bins")
+        if any(map(callable, columns)):
+            raise ArgumentTypeError("groups are those of a column, which a step may make: .assign(part=lambda d: ...)")
         if not columns or not all(isinstance(column, str) for column in columns):
             raise ArgumentTypeError(GROUPING)
         table = frames.lookup(self._frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -67,22 +67,27 @@ def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str 
     """The question, `of` groups or the frame, with its price and what it lacks, where a name was not found; see `completed`."""
 
     def needs(call: ast.Call, question: str, column: str | None) -> dict[str, str]:
-        method = getattr(of or type(frame), question, None)
-        if method is None:
-            return {}
-        parameters = dict(list(inspect.signature(method).parameters.items())[1:])
-        values: dict[str, Any] = {} if column is None else {"column": column}
-        free = [one for one in parameters if one not in values]
-        try:
-            values |= {one: ast.literal_eval(node) for one, node in zip(free, call.args, strict=False)}
-            values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
-        except (ValueError, TypeError):  # what a variable holds is not looked at, and a list is no key of a dict
-            return {}
-        missing = [one for one in free if parameters[one].default is inspect.Parameter.empty or one == "columns"]
-        more = Refused(question, parameters, frame, (), values).completed(one for one in missing if one not in values)
-        return more if all(map(is_expression, more.values())) else {}
+        return needed(frame, of or type(frame), call, question, column)
 
     return completed(name, frame, price, needs, meant)
+
+
+def needed(frame: PreparedFrame, of: type, call: ast.Call, question: str, column: str | None) -> dict[str, str]:
+    """What the call of a question lacks, of a column that is selected, or of what is `of` some class."""
+    method = getattr(of, question, None)
+    if method is None:
+        return {}
+    parameters = dict(list(inspect.signature(method).parameters.items())[1:])
+    values: dict[str, Any] = {} if column is None else {"column": column}
+    free = [one for one in parameters if one not in values]
+    try:
+        values |= {one: ast.literal_eval(node) for one, node in zip(free, call.args, strict=False)}
+        values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
+    except (ValueError, TypeError):  # what a variable holds is not looked at, and a list is no key of a dict
+        return {}
+    missing = [one for one in free if parameters[one].default is inspect.Parameter.empty or one == "columns"]
+    more = Refused(question, parameters, frame, (), values).completed(one for one in missing if one not in values)
+    return more if all(map(is_expression, more.values())) else {}
 
 
 def chosen(frame: PreparedFrame, name: str = "") -> str:
@@ -91,12 +96,12 @@ def chosen(frame: PreparedFrame, name: str = "") -> str:
     return f"rows are chosen by a condition in query(): {line}" if line else ""
 
 
-def unknown(frame: PreparedFrame, name: str) -> str:
+def unknown(frame: PreparedFrame, name: str, computed: Callable[..., str]) -> str:
     """What is said of a name that is no question: what to type, of a column and of a misspelt one with all that it lacks."""
     if told := chosen(frame, name):
         return told
     if name in frame._empty():
-        line = completed_line(frame, name) or f"df.dp(epsilon=0.5)[{name!r}]"
+        line = completed_line(frame, name) or computed(frame, name, ast.Attribute) or f"df.dp(epsilon=0.5)[{name!r}]"
         return f"{name!r} is a column; select it: {line}"
     column = first_text(name)
     column = column if column in frame._empty() else "column"

@@ -48,7 +48,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (
         lambda d: d.dp(epsilon=1).groupby(pd.Grouper(key="when", freq="ME")),
         ArgumentTypeError,
-        r"months are bins: d\.dp\(epsilon=1\)\.groupby\('when', bins=",
+        r"the name of a column: d\.dp\(epsilon=1\)\.groupby\('when', bins=",
     ),
     (lambda d: d.dp(epsilon=1).crosstab(d.sex, d.city), ArgumentValueError, "crosstab: a column is given by its name"),
     # months

@@ -104,6 +104,54 @@ ONE = {  # refusal, and what is typed then
     "visits.loc[visits['age'] > 65].dp(epsilon=1)['readmitted'].mean()": (
         "visits.dp.query('age > 65').dp(epsilon=1)['readmitted'].mean()"
     ),
+    # what pandas computes with columns
+    "p['cost'].fillna(0).mean()": "p.assign(cost=lambda d: d['cost'].fillna(0))['cost'].mean(bounds=(0, 500))",
+    "p['cost'] * p['los']": "p.assign(made=lambda d: d['cost'] * d['los'])['made']",
+    "(p['discharged'] - p['day']).dt.days.mean()": (
+        "p.assign(days=lambda d: (d['discharged'] - d['day']).dt.days)['days'].mean(bounds=(0, 500))"
+    ),
+    "np.log(p['cost']).mean()": "p.assign(made=lambda d: np.log(d['cost']))['made'].mean(bounds=(0, 500))",
+    "pd.cut(p['age'], [0, 40, 99]).value_counts()": (
+        "p.assign(band=lambda d: d['age'].cut([0, 40, 99]))['band'].value_counts()"
+    ),
+    "pd.cut(p['age'], edges).value_counts()": "p.assign(band=lambda d: d['age'].cut(edges))['band'].value_counts()",
+    "pd.crosstab(p['ward'], p['sex'])": "p.crosstab('ward', 'sex', keys={'ward': ['A', 'B'], 'sex': ['f', 'm']})",
+    "p['day'].dt.month.value_counts()": "p.assign(month=lambda d: d['day'].dt.month)['month'].value_counts()",
+    "p['day'].dt.to_period('M').value_counts()": f"p.groupby('day', bins={MONTHS}).size()",
+    "(p['day'].dt.dayofweek >= 5).mean()": "p.assign(holds=lambda d: d['day'].dt.dayofweek >= 5)['holds'].mean()",
+    "p['cost'].isna().mean()": "p.assign(holds=lambda d: d['cost'].isna())['holds'].mean()",
+    "p['diagnosis'].str[0].value_counts()": (
+        "p.assign(part=lambda d: d['diagnosis'].str[0])['part'].value_counts(keys=['A', 'B'])"
+    ),
+    "p['ward'].map({'A': 'one'}).value_counts()": (
+        "p.assign(ward=lambda d: d['ward'].map({'A': 'one'}))['ward'].value_counts()"
+    ),
+    "p.assign(stay=(p['discharged'] - p['day']).dt.days)": "p.assign(stay=lambda d: (d['discharged'] - d['day']).dt.days)",
+    "p.assign(month=visits['day'].dt.month)": "p.assign(month=lambda d: d['day'].dt.month)",
+    # rows of a condition
+    "p[p['ward'].isin(['A'])].count()": "p.query(\"ward.isin(['A'])\").count()",
+    "p[p['day'].between('2026-01-01', '2026-03-31')].count()": "p.query(\"day.between('2026-01-01', '2026-03-31')\").count()",
+    "p[p['diagnosis'].str.startswith('I')].count()": "p.query(\"diagnosis.str.startswith('I')\").count()",
+    "p[p['age'].gt(65)].count()": "p.query('age.gt(65)').count()",
+    "p[p['age'] > 65].count()": "p.query('age > 65').count()",
+    "p[p.age > 65].count()": "p.query('age > 65').count()",
+    "p.loc[p['age'] > 65, 'readmitted'].mean()": "p.query('age > 65')['readmitted'].mean()",
+    "p['readmitted'][p['age'] > 65].mean()": "p.query('age > 65')['readmitted'].mean()",
+    "p[visits.age > 65].count()": "p.query('age > 65').count()",
+    # groups
+    "p.groupby([p['day'].dt.to_period('M'), 'ward']).size()": (
+        f"p.groupby(['day', 'ward'], keys={{'ward': ['A', 'B']}}, bins={{'day': {MONTHS}}}).size()"
+    ),
+    "p.groupby([pd.Grouper(key='day', freq='MS'), 'ward'], keys={'ward': ['B']}).size()": (
+        f"p.groupby(['day', 'ward'], keys={{'ward': ['B']}}, bins={{'day': {MONTHS}}}).size()"
+    ),
+    "p.groupby([pd.cut(visits['age'], [0, 40, 99]), 'ward']).size()": (
+        "p.groupby(['age', 'ward'], keys={'ward': ['A', 'B']}, bins={'age': [0, 40, 99]}).size()"
+    ),
+    "p.groupby(pd.cut(p['age'], [0, 40, 99])).size()": "p.groupby('age', bins=[0, 40, 99]).size()",
+    "p.groupby(p['day'].dt.quarter)['cost'].mean()": (
+        "p.assign(quarter=lambda d: d['day'].dt.quarter).groupby('quarter', keys=range(1, 5))['cost'].mean(bounds=(0, 500))"
+    ),
     # functions of groups
     "p.groupby('ward', keys=['A']).agg(n=('cost', len))": "p.groupby('ward', keys=['A']).agg(n=('patient_id', 'count'))",
     "p.groupby('ward', keys=['A']).agg(m=('los', np.mean), bounds={'los': (0, 9)})": (
@@ -130,6 +178,12 @@ def test_what_is_advised_is_answered_at_the_price(typed):
 
 
 NONE = {  # without a line that would be answered: what is said
+    **dict.fromkeys(
+        ("len(p['ward'])", "[*p['ward']]", "pd.get_dummies(p['ward'])"), r"^a priced column shows no cells: "
+    ),
+    "[*p]": r"^a priced frame shows no rows: ",
+    "p.groupby(lambda d: d)": r"which a step may make: \.assign\(",
+    "(lambda c: c * 2)(p['cost'])": r"^a priced column shows no cells: ",
     "p.groupby('ward', keys=['A']).agg(lo=('cost', 'min'))": r"^groups have count, .* median; .* \.quantile\(0\.99, bounds=",
     "p.groupby('ward', keys=['A']).agg({'cost': 'max'})": r"^groups have count, .* median; .* \.quantile\(0\.99, bounds=",
     "p.groupby('ward', keys=['A']).agg(q=('cost', lambda s: 3))": r"by \.sample_and_aggregate\(function, bounds=",
