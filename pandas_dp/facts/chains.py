@@ -192,6 +192,9 @@ def masked(asked: Any, name: str = "") -> str:
     mask, column = mask.elts if isinstance(mask, ast.Tuple) and len(mask.elts) == 2 else (mask, None)
     columns = {*asked._empty()}
     text = "" if mask is None else condition(mask, found.frame or named_rows(mask, columns), columns)
+    truth = "" if text or mask is None else column_of(mask, found.frame or named_rows(mask, columns), columns)
+    if truth and str(asked._empty()[truth].dtype) in ("bool", "boolean"):
+        text = _named(truth).id
     if not text:
         return ""
     frame: Any = found.node.value

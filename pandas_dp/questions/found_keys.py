@@ -11,6 +11,7 @@ from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.questions.of_units import refuse_units
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON
 from pandas_dp.tables import frames
@@ -32,6 +33,7 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
     kind = frame._kind(column)
     if kind.name == "bool" or frame._facts(column).keys is not None:
         return False
+    refuse_units(frame, column)
     if not frame._price.delta and call == "groupby" and kind.name == "datetime" and not (other or null):
         months = checks.months(frame._facts(column))
         line = Line(f"groupby({column!r}, bins={months})", (("bins", months),), "; keys=[...] are single days")

@@ -101,7 +101,7 @@ def unknown(frame: PreparedFrame, name: str, computed: Callable[..., str]) -> st
     if told := chosen(frame, name):
         return told
     if name in frame._empty():
-        line = completed_line(frame, name) or computed(frame, name, ast.Attribute) or f"df.dp(epsilon=0.5)[{name!r}]"
+        line = computed(frame, name, ast.Attribute) or completed_line(frame, name) or f"df.dp(epsilon=0.5)[{name!r}]"
         return f"{name!r} is a column; select it: {line}"
     column = first_text(name)
     column = column if column in frame._empty() else "column"

@@ -81,7 +81,7 @@ class Notebook:
         """Whether a line is answered, with noise, or goes on at its price."""
         refusal = self.run(line)
         assert refusal is None, refusal
-        return isinstance(self.answer, Release | PreparedFrame | PricedColumn)
+        return isinstance(self.answer, Release | PreparedFrame | PricedColumn) or " / " in line
 
 
 ONE = {  # refusal, and what is typed then
@@ -137,6 +137,7 @@ ONE = {  # refusal, and what is typed then
     "p[p.age > 65].count()": "p.query('age > 65').count()",
     "p.loc[p['age'] > 65, 'readmitted'].mean()": "p.query('age > 65')['readmitted'].mean()",
     "p['readmitted'][p['age'] > 65].mean()": "p.query('age > 65')['readmitted'].mean()",
+    "p[p['readmitted']].count()": "p.query('readmitted').count()",
     "p[visits.age > 65].count()": "p.query('age > 65').count()",
     # groups
     "p.groupby([p['day'].dt.to_period('M'), 'ward']).size()": (
@@ -152,6 +153,9 @@ ONE = {  # refusal, and what is typed then
     "p.groupby(p['day'].dt.quarter)['cost'].mean()": (
         "p.assign(quarter=lambda d: d['day'].dt.quarter).groupby('quarter', keys=range(1, 5))['cost'].mean(bounds=(0, 500))"
     ),
+    # patients
+    "p.groupby('patient_id')['cost'].sum().mean()": "p['cost'].sum(bounds=(0, 500)) / p['patient_id'].nunique()",
+    "p.groupby('patient_id')['readmitted'].any().mean()": "p.query('readmitted')['patient_id'].nunique()",
     # functions of groups
     "p.groupby('ward', keys=['A']).agg(n=('cost', len))": "p.groupby('ward', keys=['A']).agg(n=('patient_id', 'count'))",
     "p.groupby('ward', keys=['A']).agg(m=('los', np.mean), bounds={'los': (0, 9)})": (
@@ -177,7 +181,14 @@ def test_what_is_advised_is_answered_at_the_price(typed):
     assert book.answers(ONE[typed])
 
 
+ROWS_OF_UNITS = r"no list of units is public; how many rows units have is the question \.rows_per_unit\(\)$"
+FIRST = r"no list of units is public; what each unit has is a table of one row for each, made before df\.dp\.protect\(\.\.\.\)$"
 NONE = {  # without a line that would be answered: what is said
+    "(p.groupby('patient_id').size() > 3).mean()": ROWS_OF_UNITS,
+    "p['patient_id'].value_counts().value_counts()": ROWS_OF_UNITS,
+    "p.groupby('patient_id')['cost'].first()": FIRST,
+    "p.groupby('patient_id')['ward'].nunique().mean()": FIRST,
+    "p.groupby(['patient_id', 'ward']).size()": ROWS_OF_UNITS,
     **dict.fromkeys(
         ("len(p['ward'])", "[*p['ward']]", "pd.get_dummies(p['ward'])"), r"^a priced column shows no cells: "
     ),
