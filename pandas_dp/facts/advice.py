@@ -14,6 +14,7 @@ from pandas_dp.facts.call import QUESTION, Call
 from pandas_dp.facts.chains import behind, by_a_step
 from pandas_dp.facts.endings import BY_NAME, Parameters, begun, named_in, word
 from pandas_dp.facts.of_frame import grouped, of_rows
+from pandas_dp.facts.pivots import as_groups
 from pandas_dp.facts.public_only import EXAMPLES
 from pandas_dp.facts.written import Written
 
@@ -134,7 +135,7 @@ class Refused:
         typed = [*values["bounds"]] if isinstance(values.get("bounds"), Mapping) else []
         pair = typed + [name for name in numbers if name not in typed][: max(0, 2 - len(typed))]
         if argument in ("columns", "x", "y") and of_numbers and "values" not in self.parameters and len(pair) >= 2:
-            lacking = {name: PAIR for name in pair if name not in typed}
+            lacking = {name: PAIR for name in pair if name not in typed and self.unbounded(name)}
             named = {"columns": pair} if argument == "columns" else {"y": pair[0], "x": pair[1:]}
             return ({"bounds": as_dict(lacking)} if lacking else {}) | {name: repr(of) for name, of in named.items()}
         if argument == "func" and numbers:
@@ -165,6 +166,11 @@ class Refused:
             own["bins"] = "10"
         default = "..." if known.default is known.empty else "" if known.default is None else repr(known.default)
         return {argument: own.get(argument) or EXAMPLES.get(argument, default)}
+
+    def unbounded(self, column: str) -> bool:
+        """Whether no schema says the bounds of a column."""
+        lacks = getattr(self.asked, "_lacks", None)
+        return lacks is None or "bounds" in lacks(("bounds",), {"column": column})
 
     def _functions(self, values: Mapping[str, Any], numbers: list[str], typed: list[str]) -> dict[str, str]:
         """What is asked of columns, without the functions that there are not, and with the bounds that it takes."""
@@ -208,6 +214,9 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         error.args = (f"{call.name}() takes {takes}: {rows}",)
         return
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
+        return
+    if call.written and call.name == "pivot_table" and (groups := as_groups(call.written, call.frame)):
+        error.args = (f"{str(error).partition(': ')[0]}; as groups: {groups}",)
         return
     unknown = str(error).startswith("no column named")
     if call.written and call.name == "groupby" and (groups := grouped(call.written, asked, unknown)):

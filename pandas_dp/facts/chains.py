@@ -50,10 +50,19 @@ def whole(last: Any, above: Mapping[Any, Any], asked: Any) -> str:
         if isinstance(inner, ast.Attribute) and inner.attr in columns:
             last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
         if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute):
+            _drawn(last, last.func)
             _meant(last, last.func, asked)
             if last.func.attr in (*BOUNDED, "agg"):
-                _bound(last, last.func, asked)
+                bound(last, last.func, asked)
     return typed_text(last)
+
+
+def _drawn(call: ast.Call, func: ast.Attribute) -> None:
+    """Leave out of a plot what answers do not take: they draw bars with their intervals."""
+    kind = isinstance(func.value, ast.Attribute) and func.value.attr == "plot"
+    if kind or func.attr == "plot":
+        call.func, call.args = (func.value if kind else func), []
+        call.keywords = [word for word in call.keywords if word.arg in ("ax", "level", "y")]
 
 
 def _meant(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
@@ -98,7 +107,7 @@ def _second(node: Any) -> Any:
     return node.elts[1] if isinstance(node, ast.Tuple) and len(node.elts) == 2 else None
 
 
-def _bound(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
+def bound(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
     """Give a question about groups the bounds that it lacks."""
     first, selected = call.args[0] if call.args else None, getattr(func.value, "slice", ast.Constant(None))
     several = func.attr == "agg" or isinstance(selected, ast.List)
@@ -151,15 +160,17 @@ def completed(
     if not isinstance(question, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not question:
         return ""
     question.attr = meant or question.attr
-    if price:
-        node.value = ast.Call(node.value, [], [ast.keyword("epsilon", code(price))])
+    if price:  # which may stand in the question
+        typed = [word for word in call.keywords if word.arg in ("epsilon", "rho")]
+        call.keywords = [word for word in call.keywords if word not in typed]
+        node.value = ast.Call(node.value, [], typed or [ast.keyword("epsilon", code(price))])
     more = needs(call, question.attr, name if question is not node else None)
     call.keywords += [ast.keyword(argument, code(text)) for argument, text in more.items()]
     if question is not node:
         question.value = ast.Subscript(node.value, ast.Constant(name))
     _meant(call, question, asked)
     if question.attr in (*BOUNDED, "agg"):
-        _bound(call, question, asked)
+        bound(call, question, asked)
     line = whole(call, above, asked)
     return line if len(line) <= LONGEST_LINE else ""
 

@@ -31,6 +31,7 @@ from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.found_keys import delta_needed, finds
 from pandas_dp.questions.function_trial import no_number, rehearse
 from pandas_dp.questions.group_statistics import GroupStatistics
+from pandas_dp.questions.lacking import together
 from pandas_dp.questions.of_units import refuse_units
 from pandas_dp.questions.partition import Parts, few_columns, found_of, parts_of
 from pandas_dp.questions.rows import PreparedFrame
@@ -388,6 +389,8 @@ class GroupQuestions(PreparedFrame):
         ['Bonn', 'Ulm']
         """
         shares = numbers.flag(normalize, "normalize")
+        if isinstance(column, list):
+            raise together(self, column)
         if finds(self, "value_counts", column, keys, other, null):
             if shares:
                 example = checks.KEYS.get(self._kind(column).name, checks.KEYS["key"])

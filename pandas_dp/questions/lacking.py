@@ -14,6 +14,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPErro
 from pandas_dp.facts.advice import Refused
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import in_numbers
+from pandas_dp.facts.call import QUESTION, columns_text
 from pandas_dp.facts.chains import completed, first_text, masked
 from pandas_dp.facts.checks import BINS, KEYS, ends, months
 from pandas_dp.facts.written import code_of, is_expression
@@ -188,6 +189,16 @@ def needed_parts(
     keys = {column: KEYS["key"] for column in missing if column not in bins}
     typed = [", ".join(f"{column!r}: {example}" for column, example in of.items()) for of in (keys, bins)]
     return ("keys", f"{{{typed[0]}}}" if keys else ""), ("bins", f"{{{typed[1]}}}" if bins else "")
+
+
+def together(frame: PreparedFrame, columns: list[Any]) -> PandasDPError:
+    """What is said of columns that are to be counted together: groups of all of them."""
+    parts = needed_parts(frame, {column: frame._kind(column) for column in columns}, ())
+    needs = tuple(part for part in parts if part[1])
+    line = f".groupby({', '.join([columns_text(tuple(columns)), *(f'{name}={text}' for name, text in needs)])}).size()"
+    return Line(line, ((QUESTION, "groupby.size"), *needs, ("normalize", ""), ("sort", ""))).refuse(
+        "combinations of columns are counted by groups, whose shares are free: sizes / sizes.sum()"
+    )
 
 
 def _of_column(

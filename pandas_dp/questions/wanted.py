@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest, did_you_mean
 from pandas_dp.facts.advice import Refused, show_line
 from pandas_dp.facts.argument_help import Line, explain, uncopied
+from pandas_dp.questions.lacking import together
 from pandas_dp.questions.rows import PreparedFrame
 
 if TYPE_CHECKING:
@@ -186,6 +187,8 @@ class PricedColumns:
             return partial(self._put, name)
         if name.startswith("_"):
             raise AttributeError(name)
+        if name == "value_counts" and self._asked is self._frame:
+            raise AttributeError(str(together(self._frame, [*self._columns])))
         close = did_you_mean(name, (*FUNCTIONS, *TOGETHER)) or f"; there are {', '.join((*FUNCTIONS, *TOGETHER))}"
         raise AttributeError(f"several columns have no {name!r}{close}: {LINE}")
 

@@ -73,7 +73,11 @@ class Notebook:
                     tree = ast.parse(text, mode="eval")
                 except SyntaxError:
                     continue
-                if text[-1] not in " ;" and ast.unparse(tree) != ast.unparse(ast.parse(line)):
+                if (
+                    text[-1] not in " ;"
+                    and not isinstance(tree.body, ast.Tuple)
+                    and ast.unparse(tree) != ast.unparse(ast.parse(line))
+                ):
                     return text
         return None
 
@@ -81,7 +85,7 @@ class Notebook:
         """Whether a line is answered, with noise, or goes on at its price."""
         refusal = self.run(line)
         assert refusal is None, refusal
-        return isinstance(self.answer, Release | PreparedFrame | PricedColumn) or " / " in line
+        return isinstance(self.answer, Release | PreparedFrame | PricedColumn) or " / " in line or ".plot(" in line
 
 
 ONE = {  # refusal, and what is typed then
@@ -153,6 +157,40 @@ ONE = {  # refusal, and what is typed then
     "p.groupby(p['day'].dt.quarter)['cost'].mean()": (
         "p.assign(quarter=lambda d: d['day'].dt.quarter).groupby('quarter', keys=range(1, 5))['cost'].mean(bounds=(0, 500))"
     ),
+    # tables of other functions, and of one column
+    "p.pivot_table(values='patient_id', index='ward', columns='sex', aggfunc='nunique')": (
+        "p.groupby(['ward', 'sex'], keys={'ward': ['A', 'B'], 'sex': ['f', 'm']})['patient_id'].nunique().unstack()"
+    ),
+    "p.pivot_table(index='ward', columns='sex', aggfunc='size')": (
+        "p.groupby(['ward', 'sex'], keys={'ward': ['A', 'B'], 'sex': ['f', 'm']}).size().unstack()"
+    ),
+    "p.pivot_table(index='ward', columns='readmitted', values='cost', aggfunc='median')": (
+        "p.groupby(['ward', 'readmitted'], keys={'ward': ['A', 'B']})['cost'].median(bounds=(0, 500)).unstack()"
+    ),
+    "p.pivot_table('cost', 'ward', 'readmitted', aggfunc=['mean', 'count'], keys={'ward': ['B']})": (
+        "p.groupby(['ward', 'readmitted'], keys={'ward': ['B']}).agg({'cost': ['mean', 'count']}, bounds={'cost': (0, 500)})"
+    ),
+    "p.pivot_table(index='ward', values='cost', aggfunc='sum')": (
+        "p.groupby('ward', keys=['A', 'B'])['cost'].sum(bounds=(0, 500))"
+    ),
+    "p.value_counts(['ward', 'sex'])": (
+        "p.groupby(['ward', 'sex'], keys={'ward': ['A', 'B'], 'sex': ['f', 'm']}).size()"
+    ),
+    # the price that was typed
+    "visits.dp.count(epsilon=0.25)": "visits.dp(epsilon=0.25).count()",
+    "visits.dp(epsilon=1)['los'].mean(epsilon=0.25, bounds=(0, 9))": "visits.dp(epsilon=0.25)['los'].mean(bounds=(0, 9))",
+    # options
+    "p['ward'].value_counts(dropna=False)": "p['ward'].value_counts(null=True, keys=['A', 'B'])",
+    "p.groupby('ward', keys=['B'], dropna=False).size()": "p.groupby('ward', keys=['B'], null=True).size()",
+    "p.mean(numeric_only=True)": (
+        "p[['age', 'cost', 'los']].mean(bounds={'age': (0, 500), 'cost': (0, 500), 'los': (0, 500)})"
+    ),
+    "p.groupby('ward')['cost'].mean().plot(kind='bar', title='Cost')": (
+        "p.groupby('ward', keys=['A', 'B'])['cost'].mean(bounds=(0, 500)).plot()"
+    ),
+    "p.groupby(['ward', 'sex']).size().unstack().plot.bar(stacked=True)": (
+        "p.groupby(['ward', 'sex'], keys={'ward': ['A', 'B'], 'sex': ['f', 'm']}).size().unstack().plot()"
+    ),
     # patients
     "p.groupby('patient_id')['cost'].sum().mean()": "p['cost'].sum(bounds=(0, 500)) / p['patient_id'].nunique()",
     "p.groupby('patient_id')['readmitted'].any().mean()": "p.query('readmitted')['patient_id'].nunique()",
@@ -209,6 +247,24 @@ def test_what_no_line_says_is_told_without_one(typed):
     assert refusal is not None
     assert re.search(NONE[typed], refusal), refusal
     assert book.advised(typed) is None
+
+
+def test_bounds_of_a_schema_are_not_asked_for():
+    known = {"age": {"bounds": (0, 120)}, "cost": {"bounds": (0, 500)}}
+    book = Notebook(schema=known)
+    assert book.advised("p.describe()") == "p.describe(columns=['age', 'cost'])"
+    assert book.answers("p.describe(columns=['age', 'cost'])")
+
+
+def test_a_question_of_another_price_is_no_line_behind_steps():
+    assert (
+        Notebook().run("p.query('age > 30')['cost'].mean(epsilon=0.1)")
+        == "mean() takes no epsilon=: the price comes first"
+    )
+    assert (
+        Notebook().run("p.count(epsilon=0.1)")
+        == "count() takes no epsilon=: the price comes first: df.dp(epsilon=0.1).count()"
+    )
 
 
 def test_rows_that_pandas_chose_are_vouched_for_last():

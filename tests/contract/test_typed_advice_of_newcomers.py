@@ -91,7 +91,7 @@ def advised(refusal: str, line: str) -> str | None:
 ONE = {  # refusal, and what is typed then
     # the tables of two columns, of which all is named that is missing
     f"{PRICE}.pivot_table()": "values='age', index='ward', columns='day', keys={'ward': ['A', 'B']}, bins={'day': pd.",
-    f"{PRICE}.pivot_table('cost', index='ward')": "'cost', index='ward', columns='day', keys={'ward': ['A', 'B']}, bins={'day'",
+    f"{PRICE}.pivot_table('cost', index='ward')": "groupby('ward', keys=['A', 'B'])['cost'].mean(bounds=(0, 500))",
     f"{PRICE}.pivot_table('cost', 'ward', 'day', bounds=(0, 90))": "bounds=(0, 90), keys={'ward': ['A', 'B']}, bins={'day': ",
     f"{PRICE}.pivot_table('cost', ['ward'], ['age'])": "'cost', 'ward', 'age', keys={'ward': ['A', 'B']}, bins={'age': ",
     f"{PRICE}.pivot_table(['cost'], 'ward', 'age')": "pivot_table('cost', 'ward', 'age', keys=",
