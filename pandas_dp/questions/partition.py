@@ -149,7 +149,11 @@ def factors_of(
         except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
-            found = finding(frame, "", f"{head})") if unlisted and call == "groupby" else Line("")
+            left = [other for other in kinds if other not in listed | binned and frame._facts(other).keys is None]
+            common = call == "groupby" and all(
+                kinds[one].name in ("key", "bool") or pd.api.types.is_integer_dtype(frame._dtype(one)) for one in left
+            )  # hardly two rows share a date or a float
+            found = finding(frame, "", f"{head})") if unlisted and common else Line("")
             error._priced = found.priced
             with told(f"{column!r}: ", found.otherwise):
                 raise
