@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
+from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.advice import Refused, as_dict
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
 from pandas_dp.facts.kinds import kind_or_none
+from pandas_dp.facts.plain_epsilons import epsilon_of
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 
 _OTHER_NAMES = {
@@ -135,6 +138,8 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
     if name in ("fillna", "rename") and all(other in call.asked._empty() for other in unknown):
         columns = as_dict({other: safe(given[other]) for other in unknown})
         return f"takes a dict of columns: {call.line(dict.fromkeys(unknown, '') | {names[0]: columns})}"
+    if name in ("allot", "partition") and isinstance(rho := given.get("rho"), int | float) and "epsilon" not in given:
+        return _part(call, rho)
     renamed, needs = _meant(given, unknown, names)
     if renamed or needs:
         wrong = next(other for other in unknown if other in renamed or other in needs)
@@ -166,6 +171,17 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         dates = step_that_makes(by, ".str.to_datetime('%Y-%m-%d')")
         typed = typed.replace(".groupby(", f"{dates}.groupby(", 1)
     return f"takes {told}{without}{f': {typed}' if typed else ''}"
+
+
+def _part(call: Refused, rho: float) -> str:
+    """What a part of a budget takes instead of a rho: a plain epsilon, each unit in one part, or moving from one to another."""
+    moves = call.name == "partition" and not call.asked.session.unit.add_remove
+    epsilon = epsilon_of(Fraction(str(rho)), lambda offer: PrivacyLoss.pure(offer * (2 if moves else 1)))
+    line = call.line({"rho": "", "epsilon": show(epsilon or Fraction(1, 2))})
+    return (
+        f"takes epsilon=, not rho=, since a part and the questions about it are paid in plain epsilons; this one costs at most "
+        f"rho={show(Fraction(str(rho)))}: {line}"
+    )
 
 
 def _meant(
