@@ -6,8 +6,10 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
+from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.advice import Refused, as_dict
 from pandas_dp.facts.as_text import step_that_makes
@@ -15,13 +17,12 @@ from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
 from pandas_dp.facts.habits import reread
 from pandas_dp.facts.kinds import IDENTIFIER, kind_or_none
-from pandas_dp.facts.other_names import OTHER_NAMES
+from pandas_dp.facts.other_names import LEVELS, OTHER_NAMES, RELATIONS
 from pandas_dp.facts.pivots import as_groups
+from pandas_dp.facts.plain_epsilons import epsilon_of
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 from pandas_dp.facts.written import Written, code, typed_text
 
-RELATIONS = {"bounded": "replace_one", "replace": "replace_one", "substitute": "replace_one", "unbounded": "add_remove"}
-LEVELS = ("confidence", "level")  # which are 1 - alpha
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values are not counted; null=True counts them as a key of their own",
     "skipna numeric_only": "rows with a missing value in the column are always left out, so omit this argument",
@@ -127,6 +128,8 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
     if name in ("fillna", "rename") and all(other in call.asked._empty() for other in unknown):
         columns = as_dict({other: safe(given[other]) for other in unknown})
         return f"takes a dict of columns: {call.line(dict.fromkeys(unknown, '') | {names[0]: columns})}"
+    if name in ("allot", "partition") and isinstance(rho := given.get("rho"), int | float) and "epsilon" not in given:
+        return _part(call, rho)
     renamed, needs = _meant(given, unknown, names)
     if renamed or needs:
         wrong = next(other for other in unknown if other in renamed or other in needs)
@@ -188,6 +191,17 @@ def _at_price(typed: str, price: str, frame: Any) -> str:
         return ""
     before = ast.unparse(first.func) if priced else "df.dp"
     return f"{before}({price}){typed_text(made.node).removeprefix(ast.unparse(first))}"
+
+
+def _part(call: Refused, rho: float) -> str:
+    """What a part of a budget takes instead of a rho: a plain epsilon, each unit in one part, or moving from one to another."""
+    moves = call.name == "partition" and not call.asked.session.unit.add_remove
+    epsilon = epsilon_of(Fraction(str(rho)), lambda offer: PrivacyLoss.pure(offer * (2 if moves else 1)))
+    line = call.line({"rho": "", "epsilon": show(epsilon or Fraction(1, 2))})
+    return (
+        f"takes epsilon=, not rho=, since a part and the questions about it are paid in plain epsilons; this one costs at most "
+        f"rho={show(Fraction(str(rho)))}: {line}"
+    )
 
 
 def _meant(

@@ -20,3 +20,5 @@ _OTHER_NAMES = {
     "sensitivity": "l1 l1_sensitivity l2 l2_sensitivity delta_f global_sensitivity",
 }
 OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
+RELATIONS = {"bounded": "replace_one", "replace": "replace_one", "substitute": "replace_one", "unbounded": "add_remove"}
+LEVELS = ("confidence", "level")  # which are 1 - alpha

@@ -12,8 +12,8 @@ from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.facts.plain_epsilons import epsilon_of
 from pandas_dp.questions.of_units import refuse_units
-from pandas_dp.questions.plain_prices import epsilon_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON
 from pandas_dp.tables import frames

@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
-from decimal import ROUND_CEILING
-from fractions import Fraction
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pandas_dp.aggregates.base import Aggregate, Terms
-from pandas_dp.aggregates.uncertainty import narrowed
-from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, PrivacyLoss, show
+from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
-from pandas_dp.facts.numbers import Accuracy, three_digits
+from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.facts.plain_epsilons import epsilon_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pandas_dp.steps.changes import Step
     from pandas_dp.tables.protected import Table
-
-ROUNDS = 45  # of halving: sixteen orders of magnitude, to a millionth
-
-
-def epsilon_of(rho: Fraction, loss: Callable[[Fraction], PrivacyLoss] = PrivacyLoss.pure) -> Fraction | None:
-    """The largest epsilon of three digits whose loss is charged at most this rho; None where there is none.
-
-    One that is too small for a question has no loss.
-
-    Examples
-    --------
-    >>> print(epsilon_of(Fraction(1, 50)))
-    1/5
-    """
-
-    def costs(epsilon: Fraction) -> Fraction | None:
-        with suppress(ArgumentTypeError, ArgumentValueError):
-            return loss(epsilon).rho
-        return None
-
-    least, most = float(SMALLEST_EPSILON) / 2, float(LARGEST_EPSILON)
-    found = Fraction(narrowed(lambda e: (costs(Fraction(e)) or 0) > rho, least, most, ROUNDS, ratio=True)[0])
-    offers = (offer for offer in (three_digits(found, ROUND_CEILING), three_digits(found)) if offer >= SMALLEST_EPSILON)
-    return next((offer for offer in offers if 0 < (costs(offer) or 0) <= rho), None)
 
 
 @contextmanager

@@ -135,7 +135,7 @@ def protect(
     for text in second_budgets.beside(frame, opened, name, reason) if new else ():
         caution(text)
     if person is not None:
-        caution(advice.for_people(session, person, here in _opened_here))
+        caution(advice.for_people(session, person, here in _opened_here, table=content.table, version=content.version))
     if other and lineage == "source":
         caution(advice.ANOTHER.format(name=name, line=session._terms(table="visits", version="2026-11-28")))
     return session

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
-from contract.test_typed_advice_of_newcomers import Notebook, advised, visits
+from contract.test_typed_advice_of_newcomers import KNOWN, Notebook, advised, visits
 from support.frames import fresh
 
 ALL = {"ward": ["A", "B"], "sex": ["f", "m"], "age": [20, 21]}
@@ -176,3 +176,56 @@ def test_a_total_of_rho_is_not_lowered():
     assert refusal.startswith(
         "extend() takes the new total as to=, not rho=, and it can only be raised: df.dp.session.extend("
     )
+
+
+TWO_AT_ONCE = {  # what lacks beside the price is told with it
+    "df.dp(rho=0.02).median('cost')": "df.dp(epsilon=0.4).median('cost', bounds=(0, 500))",
+    "df.dp(rho=0.02)['cost'].median()": "df.dp(epsilon=0.4)['cost'].median(bounds=(0, 500))",
+    "df.dp(rho=0.02).median('cost', bounds=(0, 500), error_bar=True, population=True)": (
+        "df.dp(epsilon=0.2).median('cost', bounds=(0, 500), error_bar=True)"
+    ),
+    "df.dp(rho=0.02).median('cost', method='smooth')": "df.dp(epsilon=0.2).median('cost', method='smooth', bounds=(0, 500))",
+    "df.dp(rho=0.02).mode('ward')": "df.dp(epsilon=0.4).mode('ward', keys=['A', 'B'])",
+    "df.dp(rho=0.02).top_k('ward')": "df.dp(epsilon=0.2).top_k('ward', k=3, keys=['A', 'B'])",
+    "df.dp(rho=0.02).select([20, 40], score=lambda d, c: (d.age == c).sum())": (
+        "df.dp(epsilon=0.4).select([20, 40], score=lambda d, c: (d.age == c).sum(), sensitivity=10)"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", TWO_AT_ONCE)
+def test_what_lacks_beside_a_plain_epsilon_is_told_with_it(line):
+    notebook = statistician()
+    refusal = notebook.run(line)
+    assert refusal is not None
+    for general, own in KNOWN.items():
+        refusal = refusal.replace(general, own)
+    assert TWO_AT_ONCE[line] in refusal
+    assert "takes a plain epsilon, and this one costs at most rho=0.02" in refusal
+    if "top_k" not in line:  # of two keys there are no three
+        before = notebook.names["df"].dp.session._state.renyi
+        assert notebook.run(TWO_AT_ONCE[line]) is None
+        assert 0 < notebook.names["df"].dp.session._state.renyi - before <= TYPED
+
+
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("call", ["partition('ward', ['A', 'B'], rho=0.02)", "allot('team', rho=0.02)"])
+def test_a_part_is_bought_at_the_epsilon_that_costs_as_much(call, neighbors):
+    notebook = Notebook(delta=1e-6, accountant="zcdp", neighbors=neighbors)
+    lines, cost = typed(notebook, f"df.dp.{call}")
+    assert len(lines) == 2, lines
+    halved = neighbors == "replace_one" and "partition" in call
+    assert lines[1] == f"df.dp.{call.replace('rho=0.02', 'epsilon=0.1' if halved else 'epsilon=0.2')}"
+    assert Fraction(1, 60) < cost <= TYPED
+
+
+def test_the_line_for_persons_is_the_one_that_was_typed():
+    notebook = Notebook()
+    notebook.names["df"].dp.session.close()
+    notebook.names["__name__"], name = "notebook", fresh()
+    line = f"df.dp.protect(rho=0.5, table='visits', version='1', name={name!r}"
+    with pytest.warns(UserWarning, match="looks like a person identifier") as told:
+        assert notebook.run(f"{line})") is None
+    assert f"type {line}, unit='patient_id', max_rows=10), before anything is asked" in str(told[0].message)
+    assert notebook.run(f"{line}, unit='patient_id', max_rows=10)") is None
+    assert notebook.names["df"].dp.session.unit.column == "patient_id"
