@@ -153,7 +153,7 @@ class Content(NamedTuple):
         """The same where a frame and what is said of it fit what a budget protects and counts; the facts as a `Schema`."""
         facts = None if self.schema is None else Schema.of(self.schema)
         check_frame(frame, unit)
-        table_checks.check_schema(facts, frame)
+        table_checks.check_schema(facts, frame, frames.scan_of(frame))
         table_checks.check_typed(self.table, self.version)
         public = _public_rows(frame, self.rows, unit, self.table, self.version)
         registry.check_counted(unit, budget.accountant)
