@@ -123,7 +123,7 @@ def protect(
         session = session or enter(Session(opened, name, unit))
         replaced = terms is not None and terms != opened.budget(name)
         line = session._terms(advice.another(opened), reason="...") if replaced else ""
-        lost = replaced and frames.are_others(session, frame)
+        lost = replaced and frames.are_others(session, frame, lineage, content.table, content.version)
         session._settle(unit, replaced=line)
         other = _taken_on(frame, session, lineage, reason, content)
         person = None if unit.column is not None else advice.person_column(frame)
