@@ -11,6 +11,7 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.written import LONGEST_LINE, Written, code, typed_text
 
 BOUNDED = ("sum", "mean", "var", "std", "median", "quantile")  # questions about groups
+OWN = ("filter", "transform", "apply", "pipe", "agg", "aggregate")
 ENDS = ("min", "max")  # which groups have not got
 CONDITION = (
     *(ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load, ast.cmpop),
@@ -29,7 +30,13 @@ UNPRICED = dict.fromkeys(COMMON.split(), _unpriced)
 
 def behind(written: Written, asked: Any) -> str:
     """What stands behind a call that makes groups, such as ``['cost'].mean()``, with the bounds that it lacks."""
-    first = typed_text(written.node)
+    first, groups, own = typed_text(written.node), written.node, ""
+    while isinstance(
+        up := written.above.get(groups), ast.Attribute | ast.Subscript
+    ):  # a function of theirs is no question
+        groups, own = up, getattr(up, "attr", "")
+    if own in OWN and any(isinstance(one, ast.Lambda) for one in getattr(written.above.get(groups), "args", ())):
+        return f"; groups have no {own!r} of a function"
     typed = {getattr(node, "value", None) for node in written.above if isinstance(node, ast.Constant)}
     line = whole(written.node, written.above, asked).removeprefix(first)
     lost = [end for end in ENDS if end in typed and ".agg(" in line and f"'{end}'" not in line]

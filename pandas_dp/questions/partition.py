@@ -248,7 +248,13 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[],
     if isinstance(given, Mapping):
         return {column: entry for column, entry in given.items() if entry is not None}
     if len(kinds) > 1:
-        raise line().refuse(f"{name}= of several columns is a dict by column")
+        fits, typed = (
+            [column for column, kind in kinds.items() if (kind.name in checks.BINS) == (name == "bins")],
+            code_of(name),
+        )
+        meant = f"{{{fits[0]!r}: {typed}}}" if len(fits) == 1 and typed else ""
+        told = Line(f"{name}={meant}", ((name, meant),)) if meant else line()
+        raise told.refuse(f"{name}= of several columns is a dict by column")
     return {next(iter(kinds)): given}
 
 

@@ -15,6 +15,7 @@ from support.frames import fresh
 import pandas_dp  # noqa: F401  # which gives frames their .dp
 from pandas_dp import PandasDPError
 from pandas_dp.questions.frame import PricedColumn
+from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.base import Release
 
@@ -85,7 +86,11 @@ class Notebook:
         """Whether a line is answered, with noise, or goes on at its price."""
         refusal = self.run(line)
         assert refusal is None, refusal
-        return isinstance(self.answer, Release | PreparedFrame | PricedColumn) or " / " in line or ".plot(" in line
+        return (
+            isinstance(self.answer, Release | PreparedFrame | PricedColumn | PricedGroups)
+            or " / " in line
+            or ".plot(" in line
+        )
 
 
 ONE = {  # refusal, and what is typed then
@@ -194,6 +199,10 @@ ONE = {  # refusal, and what is typed then
     # patients
     "p.groupby('patient_id')['cost'].sum().mean()": "p['cost'].sum(bounds=(0, 500)) / p['patient_id'].nunique()",
     "p.groupby('patient_id')['readmitted'].any().mean()": "p.query('readmitted')['patient_id'].nunique()",
+    f"p.groupby(['day', 'ward'], keys={{'ward': ['B']}}, bins={MONTHS}).size()": (
+        f"p.groupby(['day', 'ward'], keys={{'ward': ['B']}}, bins={{'day': {MONTHS}}}).size()"
+    ),
+    "p.groupby('ward').filter(lambda g: len(g) > 100)": "p.groupby('ward', keys=['A', 'B'])",
     # functions of groups
     "p.groupby('ward', keys=['A']).agg(n=('cost', len))": "p.groupby('ward', keys=['A']).agg(n=('patient_id', 'count'))",
     "p.groupby('ward', keys=['A']).agg(m=('los', np.mean), bounds={'los': (0, 9)})": (
@@ -233,6 +242,8 @@ NONE = {  # without a line that would be answered: what is said
     "[*p]": r"^a priced frame shows no rows: ",
     "p.groupby(lambda d: d)": r"which a step may make: \.assign\(",
     "(lambda c: c * 2)(p['cost'])": r"^a priced column shows no cells: ",
+    "p.groupby('ward', keys=['A']).filter(lambda g: True)": r"sizes = \.groupby\('ward', keys=.*then sizes\[sizes > 100\]$",
+    "p.groupby('ward', keys=['A'])['cost'].transform(lambda g: 1)": r"no row gets a number that depends on others: ask ",
     "p.groupby('ward', keys=['A']).agg(lo=('cost', 'min'))": r"^groups have count, .* median; .* \.quantile\(0\.99, bounds=",
     "p.groupby('ward', keys=['A']).agg({'cost': 'max'})": r"^groups have count, .* median; .* \.quantile\(0\.99, bounds=",
     "p.groupby('ward', keys=['A']).agg(q=('cost', lambda s: 3))": r"by \.sample_and_aggregate\(function, bounds=",
