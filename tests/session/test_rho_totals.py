@@ -163,7 +163,7 @@ def test_ten_tenths_of_a_rho_are_told_as_the_whole():
     page = str(session.report())
     assert '<td class="number">0.1</td><td class="number">used up</td><td class="number">0.1</td>' in page
     with pytest.raises(AttributeError, match="the text tells what else is counted"):
-        protected(epsilon=3, delta=1e-6).dp.session.spent.rho  # noqa: B018
+        protected(epsilon=3, delta=1e-6).dp.session.spent.rho
 
 
 def test_of_laplace_noise_beside_gaussian_no_sum_of_epsilons_is_told():
