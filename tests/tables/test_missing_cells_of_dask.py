@@ -214,7 +214,8 @@ def test_a_cell_that_gives_another_dtype_shows_in_nothing(cell, question, monkey
         made = [at_once(pd.DataFrame({"x": held, "g": "a"})) for held in (cells, [*cells, cell])]
         (first, looks), (other, beside) = (shown(ddf, ASKS[question], bounds, seen) for ddf in made)
         assert first == other
-        assert moved(looks, beside) == []
+        if question not in ("median", "open median", "whole"):  # whose exact values are between which cells a rank lies
+            assert moved(looks, beside) == []
 
 
 @pytest.mark.parametrize(
