@@ -81,7 +81,7 @@ def whole_units(column: pd.Series[Any]) -> pd.Series[Any]:
     """
     if not isinstance(column.dtype, np.dtype) or column.dtype.kind != "f":
         return column
-    return column.where(column.abs() < 2.0 ** (np.finfo(column.dtype).nmant + 1))  # type: ignore[type-var]
+    return column.where(column.abs() < 2.0 ** (np.finfo(column.dtype.name).nmant + 1))
 
 
 def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
