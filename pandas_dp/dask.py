@@ -42,15 +42,16 @@ class DaskAccessor(Accessor):
     numbers, dates or text: rows are shuffled first so that those of a unit are in one partition. All other questions bring
     the columns that they read to this process.
 
-    Columns have the dtypes that Dask says (``ddf.dtypes``), and of whole numbers and truth values those with missing values,
-    ``Int64`` and ``boolean``. What is in a partition is fitted to these cell by cell, whatever pandas made of it because of
-    other cells: text that is a number or a date, year first, counts as one where one is declared, dates are cut to the unit,
-    and whatever does not fit is missing, as is a column that a partition lacks. Whole numbers from 2**53 on are missing, for
-    beside a missing one pandas rounds them: read identifiers as text, or as ``Int64`` or ``int64[pyarrow]`` from the start
-    (``ddf.astype("Int64")`` of a column without missing values is in time). Checks of dtypes that Dask makes itself, as in
-    ``read_csv`` and ``from_delayed``, are left out; each cell of a CSV file is read by itself, in the spelling that
-    ``decimal``, ``thousands``, ``true_values`` and ``false_values`` tell, and of a line with too many cells the last ones count
-    for nothing.
+    Columns have the dtypes that Dask says (``ddf.dtypes``), but those of truth values are ``boolean``, and those of NumPy's
+    integers ``float64``, as which pandas holds them beside a missing one. What is in a partition is fitted to these cell by
+    cell, whatever pandas made of it because of other cells: text that is a number or a date, year first, counts as one where
+    one is declared, dates are cut to the unit, and whatever does not fit is missing, as is a column that a partition lacks.
+    Whole numbers from 2**53 on become the nearest floats. They are missing in a column of units, where two people could get
+    one number, in objects, in text, and in integers that may be missing if they came as NumPy's or from CSV. So read
+    identifiers as text, or as ``Int64`` or ``int64[pyarrow]`` from the start (``ddf.astype("Int64")`` of a column without
+    missing values is in time). Checks of dtypes that Dask makes itself, as in ``read_csv`` and ``from_delayed``, are left out;
+    each cell of a CSV file is read by itself, in the spelling that ``decimal``, ``thousands``, ``true_values`` and
+    ``false_values`` tell, and of a line with too many cells the last ones count for nothing.
     Where Dask makes text of objects, what is no text is missing. An object that cannot go to another process is missing, too.
     Categories count by their values, and one without a form, such as an object of a
     class of your own or a tuple that holds a NaN, is missing. Of periods and complex numbers, which no question is about, your

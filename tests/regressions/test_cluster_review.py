@@ -137,7 +137,7 @@ def test_an_interrupt_leaves_a_task_only_where_a_signal_brought_it(monkeypatch):
             return str(error)
 
     assert isinstance(made(), Failed)
-    monkeypatch.setattr(interrupts._here, "brought", True)
+    monkeypatch.setattr(interrupts._here, "brought", KeyboardInterrupt)
     assert made() == ""
 
 

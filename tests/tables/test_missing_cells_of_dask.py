@@ -13,6 +13,7 @@ from typing import Any
 
 import dask
 import dask.dataframe as dd
+import numpy as np
 import pandas as pd
 import pytest
 from support.frames import fresh
@@ -198,6 +199,23 @@ def test_a_missing_cell_shows_in_nothing(name, question, monkeypatch):
 def test_nor_where_partitions_have_dtypes_of_their_own(name, question, monkeypatch):
     seen = cuts(monkeypatch)
     assert compared(COLUMNS[name], ASKS[question], BOUNDS.get(name, (0, 100)), seen, one_by_one) == []
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("cell", [2**63 + 5, 0.5, np.inf], ids=repr)
+@pytest.mark.parametrize(
+    "question", ["count", "sum", "median", "open median", "bins", "large keys", "written", "whole"]
+)
+def test_a_cell_that_gives_another_dtype_shows_in_nothing(cell, question, monkeypatch):
+    """Pandas makes uint64 or floats of all rows."""
+    seen = cuts(monkeypatch)
+    for name in ("int64", "large"):
+        cells, bounds = COLUMNS[name].tolist(), BOUNDS.get(name, (0, 100))
+        made = [at_once(pd.DataFrame({"x": held, "g": "a"})) for held in (cells, [*cells, cell])]
+        (first, looks), (other, beside) = (shown(ddf, ASKS[question], bounds, seen) for ddf in made)
+        assert first == other
+        if question not in ("median", "open median", "whole"):  # whose exact values are between which cells a rank lies
+            assert moved(looks, beside) == []
 
 
 @pytest.mark.parametrize(
