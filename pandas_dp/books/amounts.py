@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.aggregates.uncertainty import narrowed
-from pandas_dp.books.budget_words import is_over, of_lifetime, refusal
+from pandas_dp.books.budget_words import is_over, of_poor
 from pandas_dp.core.budget import Charge, State
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter, best_order, renyi_limit
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
-from pandas_dp.core.period_sums import capped
+from pandas_dp.core.period_sums import LIFETIME, capped
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import Spelled
 
@@ -93,12 +93,11 @@ def paid(rule: Filter, state: State, charge: Charge) -> State | None:
 
 def refused(rule: Filter, state: State, asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
     """The error for a charge that `paid` says is not."""
-    every = state.asked(charge).values() if isinstance(state, Most) else [state]
-    poor = next((sums for sums in every if rule.admit(sums, charge) is None), None)
-    if poor is not None or not isinstance(state, Most):
-        return refusal(rule, state if poor is None else poor, asked, charge)
-    person = replace(state.start, epsilon=state.person, unbounded=state.start != State.zero())
-    return of_lifetime(rule, person, asked, charge, unit)
+    every = state.asked(charge) if isinstance(state, Most) else {0: state}
+    poor = {period: sums for period, sums in every.items() if rule.admit(sums, charge) is None}
+    if isinstance(state, Most) and rule.budget.lifetime:
+        poor[LIFETIME] = replace(state.start, epsilon=state.person, unbounded=state.start != State.zero())
+    return of_poor(rule, poor, asked, charge, unit)
 
 
 class Odometer(Spelled, str):
