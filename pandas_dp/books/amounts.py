@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books.budget_words import is_over, of_poor
 from pandas_dp.core.budget import Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter, best_order, renyi_limit
+from pandas_dp.core.filters import (
+    Filter,
+    GDPFilter,
+    PureFilter,
+    RenyiFilter,
+    ZCDPFilter,
+    best_order,
+    filter_for,
+    renyi_limit,
+)
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.period_sums import LIFETIME, capped
@@ -76,6 +85,12 @@ def state_of(ledger: Ledger, name: str, periods: tuple[int, int] | None = None) 
     first, last = periods or (-math.inf, math.inf)
     asked = {period: spent for period, spent in states.items() if first <= period <= last}
     return replace(Most.of(ledger.rule(name), start, asked, sums.widest, sums.person), part=PART in name)
+
+
+def kept(rule: Filter, state: State) -> Filter:
+    """A filter for what is told of it, without a lifetime that holds no more: since an older copy was put back."""
+    lost = rule.budget.lifetime and isinstance(state, Most) and state.start != State.zero()
+    return filter_for(replace(rule.budget, lifetime=None), rule.order) if lost else rule
 
 
 def paid(rule: Filter, state: State, charge: Charge) -> State | None:

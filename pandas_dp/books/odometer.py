@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_dp.books import budget_words, period_words
-from pandas_dp.books.amounts import Most, group_delta, proved, state_of, sum_of_rhos, told_as
+from pandas_dp.books.amounts import Most, group_delta, kept, proved, state_of, sum_of_rhos, told_as
 from pandas_dp.books.amounts import Odometer as Odometer
 from pandas_dp.books.budget_words import USUAL_DELTA, is_over
 from pandas_dp.core import records
@@ -40,6 +40,7 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
     first what it comes to for somebody who is in all of them, see `period_words`.
     """
     if isinstance(state, Most):
+        rule = kept(rule, state)
         return period_words.spent(rule, state, unit, spent(rule, state.plain, unit))
     epsilon, delta = proved(rule, state, rho)
     over = f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else ""
@@ -95,7 +96,8 @@ def promised(rule: Filter, state: State) -> Budget | None:
 def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, PrivacyLoss] | None) -> Odometer:
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     if isinstance(state, Most):
-        return period_words.PeriodLeft.of(state, unit, lambda one: left(rule, one, unit, like), rule.budget.lifetime)
+        told = kept(rule, state)
+        return period_words.PeriodLeft.of(state, unit, lambda one: left(told, one, unit, like), rule.budget.lifetime)
     epsilon, delta = proved(rule, state)
     over = is_over(rule, state)  # what is left is a part of the total, and there is none
     rest = Fraction(0) if over or epsilon is None else max(rule.budget.epsilon - epsilon, Fraction(0))
@@ -107,7 +109,7 @@ def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, Privacy
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
     """Say what a budget guarantees, for whom, and that it does so for questions that depend on answers."""
-    budget = rule.budget if state is None else promised(rule, state)
+    budget = rule.budget if state is None else promised(kept(rule, state), state)
     if budget is None:
         return f"all answers together: {NOTHING}"
     total = f"epsilon={show(budget.epsilon)}"

@@ -228,10 +228,20 @@ def test_an_older_copy_put_back_ends_a_lifetime_and_every_text_says_so(tmp_path)
     again = protect(frame, "copy", ledger=tmp_path / "copy.dpledger")
     with pytest.raises(BudgetExceededError, match="used up, as an older copy of the ledger was put back"):
         count(frame, TUE, price=F("0.1"))
-    assert again.spent.startswith("no bound of a lifetime of 2.5 for a 'who'")
+    assert again.spent.startswith("no bound for a 'who' present in every day asked (1)")
     assert again.left.epsilon == 0
     assert again.group(periods=7).endswith("no bound, as answers that name none count in each")
-    assert "no longer holds" in again.report()
+    page = again.report()
+    assert "so the cap for a lifetime, epsilon 2.5, no longer holds" in page
+    for promise in (again.spent, again.spent.period, again.left, again.left.period(MON), again.left.period(TUE)):
+        assert re.match(r"all answers together: epsilon=1(\.25)?, for one unit of 'who' more or", promise.guarantee)
+        assert "lifetime" not in promise.guarantee
+    again.report(tmp_path / "s.json")
+    (said,) = json.loads((tmp_path / "s.json").read_text())["budgets"]
+    assert "lifetime" not in said["total"]
+    assert "lifetime" not in said["promise"] + said["spent"]["words"] + said["accounting"]["why"]
+    assert "(lifetime" not in page
+    assert "second total" not in page
     again.close()
 
 
