@@ -14,7 +14,7 @@ from pandas_dp.books.amounts import Odometer as Odometer
 from pandas_dp.books.budget_words import USUAL_DELTA, is_over
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
+from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PlanFilter, PureFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -136,7 +136,10 @@ def more_calls(rule: Filter, state: State, loss: PrivacyLoss) -> int:
     """
     charge, budget = rule.charge(loss), rule.budget
     summed = isinstance(rule, PureFilter | HybridFilter) and charge.epsilon is not None and not state.unbounded
-    by_sum = (budget.epsilon - state.epsilon) // charge.epsilon if summed and charge.epsilon else 0
+    rest = rule.beside - rule.others(state) if isinstance(rule, PlanFilter) else budget.epsilon - state.epsilon
+    by_sum = rest // charge.epsilon if summed and charge.epsilon else 0
+    if isinstance(rule, PlanFilter) and summed and rest >= 0:
+        by_sum += sum(n - used for (epsilon, n), used in rule.pots(state) if epsilon == charge.epsilon)
     if isinstance(rule, PureFilter):
         return 0 if charge.delta else max(by_sum, 0)
     fits = max(by_sum, (rule.limit - state.renyi) // charge.renyi, 0)
