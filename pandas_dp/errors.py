@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn
 
@@ -105,7 +105,8 @@ class PandasDPError(Exception):
 
     # of a line that the call which was typed can say better; see `facts.argument_help.Line`
     _needs: tuple[str, tuple[tuple[str, str], ...], str] | None = None
-    _priced: tuple[str, str] | None = None
+    _priced: tuple[str, Mapping[str, str]] | None = None  # a call at another price, and what of that is typed otherwise
+    _plain = ""  # what takes a plain epsilon, where the price is none
     _slip: tuple[str, str] | None = None  # a name that is none, and the one that is close
     _unknown: object = None  # the name of what is no column, of which the frame may know more
 
@@ -130,6 +131,12 @@ class ArgumentValueError(PandasDPError, ValueError):
 
 class ArgumentTypeError(PandasDPError, TypeError):
     """An argument, or the dtype of a named column, is of a kind that cannot be used. Nothing was charged."""
+
+
+def of_price(error: PandasDPError) -> PandasDPError:
+    """The same error, of a price that should be a plain epsilon: what knows the question names the one to type."""
+    error._plain = str(error).partition(": ")[0]
+    return error
 
 
 @contextmanager
@@ -187,15 +194,24 @@ class UnverifiedFrameError(PandasDPError):
     """The frame is not one a session protects. Nothing but the name of the variable differs from frame to frame."""
 
     TEXT = "this DataFrame is not the one that was protected, and no df.dp step made it"
-    STEPS = (
-        "or choose rows by a step: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; ask the result through its .dp, "
-        "because its own .count() is exact; unrelated data: protect them under another name=. Later changes to a protected "
-        "frame do not affect its answers"
+    STEPS = "df.dp.query('age >= 65') in place of df[df['age'] >= 65]"
+    MORE = (
+        "; ask the result through its .dp, because its own .count() is exact; unrelated data: protect them under another "
+        "name=. Later changes to a protected frame do not affect its answers"
     )
 
     def __init__(self, text: str = TEXT, lines: Iterable[str] = ()) -> None:
         self._lines = tuple(lines)  # those that put the frame on a budget
-        super().__init__("\n".join([text, *self._lines, *([self.STEPS] if self._lines else [])]))
+        super().__init__(
+            "\n".join(
+                [text, *self._lines, *([f"or choose rows by a step: {self.STEPS}{self.MORE}"] if self._lines else [])]
+            )
+        )
+
+    def _choose(self, line: str) -> None:
+        """Tell first the step that chooses the same rows, and then how they join a budget."""
+        told, *lines = str(self).removesuffix(self.MORE).split("\n")[:-1]
+        self.args = ("\n".join([told, f"choose rows by a step: {line}{self.MORE}", *(f"or {one}" for one in lines)]),)
 
 
 class NoSessionError(PandasDPError):

@@ -16,7 +16,7 @@ from pandas_dp.core.measurement import Measurement, Reply
 from pandas_dp.core.mechanisms.sparse_vector import SparseVector
 from pandas_dp.core.privacy import Price, PrivacyLoss, Sensitivity
 from pandas_dp.core.statistics.scores import CountWhere
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, of_price
 from pandas_dp.steps.expression import Expression
 
 ANY = CountWhere(None)  # all conditions have one sensitivity
@@ -124,5 +124,6 @@ def mean(scale: Fraction) -> int:
 def plain_epsilon(price: Price, call: str) -> Fraction:
     """Epsilon of a price that must be pure."""
     if price.gaussian or price.epsilon is None:
-        raise ArgumentTypeError(f"a stream takes a plain epsilon: df.dp(epsilon=1).{call}, without delta= and rho=")
+        text = f"a stream takes a plain epsilon: df.dp(epsilon=1).{call}, without delta= and rho="
+        raise of_price(ArgumentTypeError(text))
     return price.epsilon

@@ -19,7 +19,7 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, of_price
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.numbers import Accuracy
 
@@ -446,7 +446,7 @@ def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
 def pure_epsilon(price: Price, what: str) -> Fraction:
     """Return the epsilon of a price that must be pure."""
     if price.gaussian or price.epsilon is None:
-        raise ArgumentValueError(f"{what} takes a plain epsilon: df.dp(epsilon=0.5) without delta= or rho=")
+        raise of_price(ArgumentValueError(f"{what} takes a plain epsilon: df.dp(epsilon=0.5) without delta= or rho="))
     return price.epsilon
 
 

@@ -45,7 +45,7 @@ from pandas_dp.core.statistics.smooth import (
     TrimmedMean,
 )
 from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentValueError, of_price
 from pandas_dp.facts.kinds import Kind
 
 
@@ -245,15 +245,14 @@ def plain(price: Price, noise: str) -> Fraction:
         The price is a rho, or has a delta where the law needs none, or none where it needs one.
     """
     if price.epsilon is None:
-        raise ArgumentValueError("smooth sensitivity takes an epsilon, not a rho: df.dp(epsilon=1)")
+        raise of_price(ArgumentValueError("smooth sensitivity takes an epsilon, not a rho: df.dp(epsilon=1)"))
     if noise in NEED_DELTA and not price.delta:
         raise ArgumentValueError(
             f"noise={noise!r} needs a delta, df.dp(epsilon=1, delta=1e-7), or leave noise= out for one that needs none"
         )
     if noise not in NEED_DELTA and price.delta:
-        raise ArgumentValueError(
-            f"noise={noise!r} takes a plain epsilon: df.dp(epsilon=1); with a delta type noise='laplace'"
-        )
+        text = f"noise={noise!r} takes a plain epsilon: df.dp(epsilon=1); with a delta type noise='laplace'"
+        raise of_price(ArgumentValueError(text))
     return price.epsilon
 
 

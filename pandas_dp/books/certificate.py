@@ -18,7 +18,7 @@ from pandas_dp.books import certificate_contents as contents
 from pandas_dp.books.amounts import kept
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
+from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import show
 from pandas_dp.facts.periods import Periods
@@ -193,7 +193,8 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
         rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
     order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
     summed = f"the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else rule.currency
-    rows.append((f"Sum of {summed}", state.renyi, rule.limit))
+    limit = budget_words.whole_rho(rule) if isinstance(rule, ZCDPFilter) else rule.limit
+    rows.append((f"Sum of {summed}", budget_words.unstepped(state.renyi), limit))
     if rule.budget.delta_reserved:
         rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
     return rows

@@ -8,17 +8,27 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books import budget_words, period_words
 from pandas_dp.books.amounts import Most, group_delta, kept, proved, state_of, sum_of_rhos, told_as
 from pandas_dp.books.amounts import Odometer as Odometer
 from pandas_dp.books.budget_words import USUAL_DELTA, is_over
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PlanFilter, PureFilter
+from pandas_dp.core.filters import (
+    Filter,
+    GDPFilter,
+    HybridFilter,
+    PlanFilter,
+    PureFilter,
+    RenyiFilter,
+    ZCDPFilter,
+    filter_for,
+)
 from pandas_dp.core.ledger import Ledger, LedgerEntry
-from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import LARGEST_EPSILON, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.numbers import of_total, positive_epsilon, say, small_delta, three_digits, typed
+from pandas_dp.facts.numbers import of_total, positive_epsilon, rounded, say, small_delta, three_digits, typed
 from pandas_dp.facts.public_only import DOTS
 from pandas_dp.release.text import COUNTED
 
@@ -48,7 +58,8 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
     if not isinstance(rule, PureFilter):
         together = "no finite epsilon" if epsilon is None else f"epsilon={show(of_total(epsilon, rule.budget.epsilon))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
-    return told_as(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
+    told = told_as(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
+    return told.in_rho(state.renyi) if isinstance(rule, ZCDPFilter) else told
 
 
 def goes_on(ledger: Ledger, name: str, unit: PrivacyUnit) -> str:
@@ -96,15 +107,18 @@ def promised(rule: Filter, state: State) -> Budget | None:
 def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, PrivacyLoss] | None) -> Odometer:
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     if isinstance(state, Most):
-        told = kept(rule, state)
-        return period_words.PeriodLeft.of(state, unit, lambda one: left(told, one, unit, like), rule.budget.lifetime)
+        one_rule = kept(rule, state)
+        return period_words.PeriodLeft.of(
+            state, unit, lambda one: left(one_rule, one, unit, like), rule.budget.lifetime
+        )
     epsilon, delta = proved(rule, state)
     over = is_over(rule, state)  # what is left is a part of the total, and there is none
     rest = Fraction(0) if over or epsilon is None else max(rule.budget.epsilon - epsilon, Fraction(0))
     slack = Fraction(0) if over else rule.budget.delta - delta
-    return told_as(
+    told = told_as(
         left_text(rule, state, like), rest, slack, ROUND_FLOOR, promise(rule, unit, state), rule.budget.delta
     )
+    return told.in_rho(budget_words.whole_rho(rule) - state.renyi) if isinstance(rule, ZCDPFilter) else told
 
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
@@ -206,6 +220,28 @@ def raised(
             "other data needs another name: df2.dp.protect(epsilon=3, name='other')"
         )
     return max(asked, known)
+
+
+def to_rho(rule: Filter, state: State, rho: Any) -> str:
+    """The line that raises a total to the least epsilon, of six digits, that admits so much rho; no text where it does already.
+
+    The order at which divergences were summed so far stays.
+    """
+    wanted, order = positive_epsilon(rho, "rho"), getattr(rule, "order", None) if state != State.zero() else None
+
+    def enough(epsilon: Fraction) -> bool:
+        raised = filter_for(replace(rule.budget, epsilon=epsilon), order)
+        return isinstance(raised, RenyiFilter) and raised.limit >= wanted * raised.rho_worth
+
+    if isinstance(rule, PureFilter):
+        return to_raise(rule.budget, "epsilon")
+    if enough(rule.budget.epsilon) or not enough(Fraction(LARGEST_EPSILON)):
+        return ""
+    ends = float(rule.budget.epsilon), float(LARGEST_EPSILON)
+    least = Fraction(narrowed(lambda e: enough(Fraction(e)), *ends, 50, ratio=True)[0])
+    totals = (rounded(least * (1 + i * Fraction(1, 10**6)), 6) for i in range(10))
+    total = next(filter(enough, totals), None)
+    return f"df.dp.session.extend(to={show(total)}, reason='...')" if total else ""
 
 
 def to_raise(budget: Budget, term: str) -> str:

@@ -54,7 +54,8 @@ WHEN = {
 OPENS = {"epsilon": "total", "delta": "total-delta", "period": "each"}  # options that are called otherwise than in code
 TIME = "--time visited_at"
 FOUND = re.compile(  # of keys that are discovered: what gives the budget a delta, and the question with one
-    r"(?:(df\.dp\.session\.extend\(to_delta=([^,()]+), [^()]*\)); )?df\.dp\(epsilon=[^,()]+, delta=([^,()]+)\)\.\w+\(.*\)$"
+    r"(?:(df\.dp\.session\.extend\(to_delta=([^,()]+), [^()]*\)); )?"
+    r"(?:df\.dp|pandas_dp\.query)\(epsilon=[^,()]+, delta=([^,()]+)\)\.\w+\(.*\)$"
 )
 
 
@@ -63,7 +64,7 @@ def add(commands: Any) -> None:
     query = commands.add_parser("query", help=TEXT, description=f"{TEXT}: {LINE}", epilog=CODES)
     known = {
         "data": {"help": data_files.HELP},
-        "ask": {"help": f'as behind df.dp(...): "{EXAMPLE}"'},
+        "ask": {"help": f'what you would write after df.dp(...): "{EXAMPLE}"'},
         "--neighbors": {"choices": [str(relation.value) for relation in NeighboringRelation]},
         "--each": {"choices": list(EXAMPLES)},
     }

@@ -11,7 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 # a price, the terms of a budget, a larger total, and an argument as it ends a message
-PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
+PRICED = re.compile(r"(?:\bdf\.dp|\bpandas_dp\.query)\(([^()]*)\)(\.)?")
+OPENED = re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
 EXTENDED = re.compile(r"(?:continue and then type )?df\.dp\.session\.extend\(([^()]*)\)")
 PERIOD = re.compile(r"df\.dp\.period\(([^()]*)\)")
 GIVEN = re.compile(r"(?<![-\w])(?<!--spent-since )(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")

@@ -8,18 +8,19 @@ from __future__ import annotations
 import functools
 import inspect
 import traceback
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from importlib.resources import files
 from operator import attrgetter
 from types import FunctionType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from pandas_dp.errors import ArgumentTypeError, PandasDPError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.facts.advice import Refused, show_line
 from pandas_dp.facts.call import Call
 from pandas_dp.facts.misfits import misfit
 from pandas_dp.facts.public_only import QUICK, check_all_typed, comparable, refuse_private
+from pandas_dp.facts.repriced import plain_too
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,7 +43,9 @@ class Line(NamedTuple):
     text: str
     needs: tuple[tuple[str, str], ...] = ()
     otherwise: str = ""
-    priced: tuple[str, str] | None = None  # what of that is the call with a delta, and that delta
+    priced: tuple[str, Mapping[str, str]] | None = (
+        None  # what of that is the call at another price, and how that is typed
+    )
 
     def refuse(self, why: str, kind: type[PandasDPError] = ArgumentTypeError) -> PandasDPError:
         """An error that says why and shows the line; `explain` has it show the one that was typed, and what it lacks."""
@@ -119,6 +122,8 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
                 with suppress(Exception):  # an argument may be anything: what was refused is told in any case
                     if args and hasattr(args[0], "_frame"):
                         show_line(error, Refused(method.__name__, own, args[0], args[1:], kwargs))
+                        if isinstance(error, ArgumentTypeError | ArgumentValueError) and not error._plain:
+                            error.args = (plain_too(str(error), method.__name__, args[0]),)
                     if error._unknown is not None and args and (late := getattr(args[0], "_late", None)) is not None:
                         error.args = (late(error._unknown) or str(error),)
             finally:
@@ -132,7 +137,7 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
                 raise
             told = str(error)  # Python names arguments, and no value
             with suppress(Exception):
-                told = misfit(method, args, kwargs, line)
+                told = plain_too(misfit(method, args, kwargs, line), method.__name__, args[0] if args else None)
             del args, kwargs
         raise ArgumentTypeError(told)
 

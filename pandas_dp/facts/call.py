@@ -66,6 +66,10 @@ class Call(NamedTuple):
 
         Columns, words and plain numbers are as they were typed, anything else as an example: it may be data.
         """
+        for name, text in needs.items():  # of what goes without a column nothing else is known here
+            if ": None" in text:
+                left = re.sub(r"'[^']*': None(, )?", "", text).replace(", }", "}")
+                needs = {**needs, name: "..." if left == "{}" else left}
         placed = [*zip(parameters, self.args, strict=False)]
         parts = [needs.get(name) or safe(value, name) for name, value in placed]
         options = [name for name, text in needs.items() if text and name not in dict(placed)]

@@ -168,7 +168,8 @@ def keys(
             raise line.refuse(f"{call}() needs the public list of keys, which must not come from the data")
         given = natural
     if isinstance(given, Mapping) or not listed(given):
-        raise line.refuse("keys must be a list")
+        own_keys = code_of("keys", column) if isinstance(given, Mapping) and column in given else None
+        raise (line._replace(needs=(("keys", own_keys),)) if own_keys else line).refuse("keys must be a list")
     given, own = tuple(entries(given, "keys")), OWN_KEYS.get(kind.name, set())
     known = given if own.issuperset(map(type, given)) else tuple(plain(key, kind) for key in given)
     if not known:

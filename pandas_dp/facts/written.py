@@ -7,17 +7,23 @@ import linecache
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from types import FrameType
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from pandas_dp.facts.call import QUESTION
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+# what calls the package for the user's own line
+THROUGH = (PACKAGE, *(os.path.dirname(str(module.__file__)) + os.sep for module in (np, pd)))
 DEEPEST = 100
 LONGEST_FILE = 200_000  # characters of a longer one are not read: Python takes a second for so many
+PRICE = ("epsilon", "delta")  # what of a price stands by place
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
 
 
@@ -70,6 +76,21 @@ class Written:
             node = node.func if isinstance(node, ast.Call) else node.value
         return ""
 
+    def priced(self, columns: Collection[Any]) -> ast.expr:
+        """What a chain about these columns begins with, which has a price: a frame and its price, or what holds them."""
+        node = self.node.value if isinstance(self.node, ast.Attribute) else self.node
+        while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+            if isinstance(node, ast.Call):
+                if not isinstance(node.func, ast.Attribute) or node.func.attr in ("dp", "preview"):
+                    break
+                node = node.func
+            else:
+                named = node.attr if isinstance(node, ast.Attribute) else getattr(node.slice, "value", None)
+                if named not in (None, "dt", "str", "loc") and named not in columns:
+                    break
+            node = node.value
+        return node
+
     def with_arguments(
         self,
         parameters: tuple[str, ...],
@@ -121,21 +142,38 @@ class Written:
         line = typed_text(ast.Call(func, placed, words)) + f".{then}()" * bool(then)
         return line if len(line) <= LONGEST_LINE else None
 
-    def with_delta(self, delta: str) -> str | None:
-        """The call whose price has this delta, too; None where its price stands elsewhere, or is no epsilon."""
-        made = code(ast.unparse(self.node))
+    def with_price(self, words: Mapping[str, str], instead: str) -> str | None:
+        """The call at another price; None where that cannot be read.
+
+        Parameters
+        ----------
+        words : dict of str to str
+            Arguments of a price as they are typed, those that it shall not have as no text.
+        instead : str
+            What the question is asked of, where no price stands there but a name.
+        """
+        made: Any = code(ast.unparse(self.node))
         for node in ast.walk(made):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
                 and node.func.attr in ("dp", "preview")
             ):
-                if len(node.args) > 1 or any(word.arg in ("rho", None) for word in node.keywords):
+                typed = [ast.keyword(name, value) for name, value in zip(PRICE, node.args, strict=False)]
+                if len(node.args) > len(typed) or any(word.arg is None for word in node.keywords):
                     return None
-                words = [word for word in node.keywords if word.arg != "delta"]
-                node.keywords = [*words, ast.keyword("delta", code(delta))]
+                if {word.arg for word in typed} & {*words}:
+                    node.args, node.keywords = [], [*typed, *node.keywords]
+                places = [i for i, word in enumerate(node.keywords) if not words.get(word.arg or "", "-")]
+                kept = {word.arg: word for word in node.keywords if words.get(word.arg or "", "-")}
+                new = {name: ast.keyword(name, code(text)) for name, text in words.items() if text}
+                added = [word for name, word in new.items() if name not in kept]
+                listed = [new.get(name or "", word) for name, word in kept.items()]
+                at = places[0] if places else len(listed)
+                node.keywords = [*listed[:at], *added, *listed[at:]]
                 return typed_text(made)
-        return None
+        made.func.value = code(instead)
+        return typed_text(made)
 
     def with_text(self, wrong: str, right: str) -> str:
         """The call with another text wherever one stood."""
@@ -194,9 +232,9 @@ def caution(text: str) -> None:
 
 
 def user_frame() -> FrameType | None:
-    """The frame that called the package."""
+    """The frame that called the package, itself or by a function of pandas or NumPy."""
     caller: FrameType | None = sys._getframe(1)
-    while caller is not None and caller.f_code.co_filename.startswith(PACKAGE):
+    while caller is not None and caller.f_code.co_filename.startswith(THROUGH):
         caller = caller.f_back
     return caller
 

@@ -60,7 +60,9 @@ class Put:
     @classmethod
     def of(cls, query: Query, frame: pd.DataFrame, pure: bool, rows: int | None) -> Put:
         """Take a query as far as its price, under a budget that counts pure epsilons only or not."""
-        from pandas_dp.questions.frame import PricedFrame  # the questions: importing the package shall cost little
+        # the questions: importing the package shall cost little
+        from pandas_dp.questions.frame import PricedFrame
+        from pandas_dp.questions.plain_prices import plainly
 
         offer, fresh, groups = numbers.offer(**(DEFAULTS | query._terms))
         price = offer if isinstance(offer, Price) else Price(Fraction(1), offer.delta)
@@ -68,7 +70,10 @@ class Put:
         def made(table: Table, asked: AskedQuery, columns: Any, again: bool) -> Put:  # in place of a preview
             unit = table.counted(asked.groups, table.session.unit)
             terms = replace(table.terms(asked.steps, price, unit), pure=pure)
-            asked.aggregate.check(terms)
+            with plainly(table, offer, asked.aggregate, asked.steps, asked.groups):
+                asked.aggregate.check(terms)
+                if price.gaussian:
+                    asked.aggregate.loss(terms)
             return cls(query, table, asked, terms, offer, rows)
 
         ahead: Any = made

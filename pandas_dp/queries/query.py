@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.accessor.accessor import Accessor
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, UnverifiedFrameError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.call import ITEM, Call, kept, shown
@@ -181,7 +182,19 @@ class Query:
             if not isinstance(frame, pd.DataFrame):  # the files of a scan were changed
                 raise
             raise UnverifiedFrameError(f"{error.TEXT}: {PIPED}", error._lines) from None
+        except PandasDPError as error:
+            if error._priced is not None:  # of the question alone, which knows no more than its last call
+                text, words = error._priced
+                error.args = (str(error).replace(text, self._typed(words)),)
+            raise
         return made
+
+    def _typed(self, words: Mapping[str, str]) -> str:
+        """The call as typed, but for words of its price, of which those without a text are left out."""
+        terms = {name: str(value) if type(value) is Decimal else shown(value) for name, value in self._terms.items()}
+        first = {name: text for name, text in words.items() if text and any(of in terms for of in words)}
+        price = ", ".join(f"{name}={text}" for name, text in {**first, **terms, **words}.items() if text)
+        return f"pandas_dp.query({price}){''.join(map(str, self._calls))}"
 
     @property
     def _stage(self) -> type | None:

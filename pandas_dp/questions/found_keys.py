@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.core.privacy import Price
+from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.facts.plain_epsilons import epsilon_of
+from pandas_dp.questions.of_units import refuse_units
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON
 from pandas_dp.tables import frames
@@ -32,10 +35,13 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
     kind = frame._kind(column)
     if kind.name == "bool" or frame._facts(column).keys is not None:
         return False
+    refuse_units(frame, column)
     if not frame._price.delta and call == "groupby" and kind.name == "datetime" and not (other or null):
         months = checks.months(frame._facts(column))
         line = Line(f"groupby({column!r}, bins={months})", (("bins", months),), "; keys=[...] are single days")
         raise line.refuse("groupby() of dates needs public bins")
+    if not frame._price.delta and frame._call[0].options.get("normalize"):  # shares are those of listed keys
+        checks.keys(None, other, null, kind, frame._facts(column), call, column)
     if not frame._price.delta:
         example = checks.KEYS.get(kind.name, checks.KEYS["key"])
         line = finding(frame, f"{call}({column!r}, keys={example})", f"{call}({column!r})")
@@ -63,7 +69,9 @@ def finding(frame: PreparedFrame, text: str, call: str) -> Line:
     return Line(text, (), f", or discover keys{needs}: {line}" if line else "", priced)
 
 
-def _paid(frame: PreparedFrame, call: str, price: Price | Accuracy) -> tuple[str, str, tuple[str, str] | None]:
+def _paid(
+    frame: PreparedFrame, call: str, price: Price | Accuracy
+) -> tuple[str, str, tuple[str, Mapping[str, str]] | None]:
     """What the delta lacks that finds keys, what to type, and what of that is the call with a delta that can be paid."""
     table, delta, why, before = frames.lookup(frame._frame), USUAL, "", ""
     if table is not None:
@@ -83,13 +91,16 @@ def _paid(frame: PreparedFrame, call: str, price: Price | Accuracy) -> tuple[str
             why, left = USED_UP, budget.delta / 10
             before = f"those found before are public, keys=answer.index, or raise the total: {first}"
         delta = _power_of_ten(left)
-    paid = (
-        price.typed
-        if isinstance(price, Accuracy)
-        else str(Price(Fraction(1) if price.epsilon is None else price.epsilon))
-    )
+    if isinstance(price, Accuracy):
+        words, paid = {"delta": delta}, price.typed
+    else:
+        epsilon = price.epsilon if price.rho is None else epsilon_of(price.rho)
+        if epsilon is None:
+            return why, "", None
+        paid = str(Price(epsilon))
+        words = {"epsilon": show(epsilon), "rho": "", "delta": delta} if price.rho else {"delta": delta}
     typed = f"df.dp({paid}, delta={delta}).{call}"
-    return why, before + typed, (typed, delta)
+    return why, before + typed, (typed, words)
 
 
 def _power_of_ten(most: Fraction) -> str:

@@ -12,13 +12,14 @@ import pandas as pd
 
 from pandas_dp.aggregates.keys import KeyColumn, KeyColumns
 from pandas_dp.core.partition import Bins, Cross, Keys
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import binning, checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.public_only import PERIODS
+from pandas_dp.facts.written import code_of
 from pandas_dp.questions.found_keys import finding
 from pandas_dp.questions.lacking import needed_parts
 from pandas_dp.questions.rows import PreparedFrame
@@ -128,6 +129,7 @@ def factors_of(
     """Parts of each column; with `finds` None for those whose keys are unknown. See `parts_of`."""
     kinds = kinds_of(frame, head, columns)
     line = partial(_line, frame, head, kinds)
+    _grouped_by(frame, kinds, {"keys": keys, "bins": bins}, line)
     listed, binned = _by_column(keys, "keys", kinds, line), _by_column(bins, "bins", kinds, line)
     both = [column for column in listed if column in binned]
     if both:
@@ -147,7 +149,11 @@ def factors_of(
         except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
-            found = finding(frame, "", f"{head})") if unlisted and call == "groupby" else Line("")
+            left = [other for other in kinds if other not in listed | binned and frame._facts(other).keys is None]
+            common = call == "groupby" and all(
+                kinds[one].name in ("key", "bool") or pd.api.types.is_integer_dtype(frame._dtype(one)) for one in left
+            )  # hardly two rows share a date or a float
+            found = finding(frame, "", f"{head})") if unlisted and common else Line("")
             error._priced = found.priced
             with told(f"{column!r}: ", found.otherwise):
                 raise
@@ -204,18 +210,51 @@ def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind], listed: Any =
     return Line(f"{', '.join([head, *(f'{name}={typed}' for name, typed in needs if typed)])})", needs)
 
 
+def _grouped_by(
+    frame: PreparedFrame, kinds: Mapping[str, Kind], parts: Mapping[str, Any], of: Callable[..., Line]
+) -> None:
+    """Refuse keys and bins of columns that are not grouped by: the line goes without them.
+
+    What stands under a name that is close to a column is of that one.
+    """
+    given = {name: entries for name, entries in parts.items() if isinstance(entries, Mapping)}
+    typed = [column for entries in given.values() for column in entries]
+    wrong = {name: [column for column in entries if column not in kinds] for name, entries in given.items()}
+    if not any(wrong.values()):
+        return
+    meant = {
+        near: (name, code)
+        for name, columns in wrong.items()
+        for column in columns
+        if (near := closest(column, kinds)) and near not in typed and (code := code_of(name, column))
+    }
+    needs = dict(of([*typed, *meant]).needs)
+    for name, columns in wrong.items():
+        entries = [f"{near!r}: {code}" for near, (argument, code) in meant.items() if argument == name]
+        entries += [f"{column!r}: None" for column in columns if isinstance(column, str)]
+        if entries:
+            needs[name] = f"{{{', '.join(filter(None, [needs.get(name, '')[1:-1], *entries]))}}}"
+    first, others = next((name, columns) for name, columns in wrong.items() if columns)
+    known = next((f", {column!r}" for column in others if column in frame._empty()), "")
+    told = next((f"; did you mean {near!r}?" for near in (closest(column, kinds) for column in others) if near), known)
+    made = of(typed)._replace(needs=tuple(needs.items()))
+    raise made.refuse(f"{first}= names a column that is not grouped by{told}", ArgumentValueError)
+
+
 def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[], Line]) -> dict[str, Any]:
     """What an argument says of each column."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
-        for column in given:
-            if column not in kinds:
-                close = did_you_mean(column, kinds) if isinstance(column, str) else ""
-                raise line().refuse(f"{name}= names a column that is not grouped by{close}", ArgumentValueError)
         return {column: entry for column, entry in given.items() if entry is not None}
     if len(kinds) > 1:
-        raise line().refuse(f"{name}= of several columns is a dict by column")
+        fits, typed = (
+            [column for column, kind in kinds.items() if (kind.name in checks.BINS) == (name == "bins")],
+            code_of(name),
+        )
+        meant = f"{{{fits[0]!r}: {typed}}}" if len(fits) == 1 and typed else ""
+        told = Line(f"{name}={meant}", ((name, meant),)) if meant else line()
+        raise told.refuse(f"{name}= of several columns is a dict by column")
     return {next(iter(kinds)): given}
 
 

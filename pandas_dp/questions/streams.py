@@ -17,6 +17,7 @@ from pandas_dp.facts import binning, checks, numbers
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.public_only import is_private, listed
+from pandas_dp.questions.plain_prices import plainly
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import table_of
 from pandas_dp.session.streams import OracleStream, Stream, ThresholdStream
@@ -192,9 +193,10 @@ class StreamQuestions(PreparedFrame):
             raise ArgumentTypeError(f"a stream takes a price, not within=: {line}")
         query, table = AskedQuery(call, aggregate, self._steps, self._price, groups=self._groups), table_of(self._frame)
         self._check_kept(table)
-        if self._ahead is not None:
-            return self._ahead(table, query, tuple(table.source.columns), False)
-        return kind(table.session, query, table)
+        with plainly(table, self._price, aggregate, self._steps, self._groups):
+            if self._ahead is not None:
+                return self._ahead(table, query, tuple(table.source.columns), False)
+            return kind(table.session, query, table)
 
 
 def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:

@@ -288,6 +288,8 @@ def named(column: Any) -> str:
 
 def side_by_side(parts: list[tuple[Any, str, pd.Series[Any]]]) -> pd.DataFrame:
     """Columns named (column, part); the column of a table with several levels is a tuple itself."""
+    if not parts:  # of groups of which none was found
+        return pd.DataFrame()
     frame = pd.concat([series for _, _, series in parts], axis=1)
     names = [(*name, part) if isinstance(name, tuple) else (name, part) for name, part, _ in parts]
     frame.columns = pd.MultiIndex.from_tuples(names)

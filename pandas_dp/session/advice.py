@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import glob
 import os
 import re
@@ -12,9 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.books.odometer import goes_on, to_type
+from pandas_dp.books.amounts import state_of
+from pandas_dp.books.odometer import goes_on, to_rho, to_type
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import LedgerError
+from pandas_dp.facts.written import Written
 from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import readers
 
@@ -61,12 +64,19 @@ def unasked(session: Session) -> bool:
     return all(entry.kind in ("open", "amend") for entry in session._ledger.entries(session.name))
 
 
-def for_people(session: Session, column: str, here: bool) -> str:
+def for_people(session: Session, column: str, here: bool, **said: str | None) -> str:
     """What is said of a budget for rows where a column may tell persons: the line for these, which may replace it `here`."""
     unit, ledger = replace(session.unit, column=column, rows=10, groups=10, rows_per_group=10), session._ledger
     open_yet = here and unasked(session)
     name = session.name if open_yet else another(ledger)
-    line = to_type(session._rule.budget, unit, name, ledger.path)
+    terms = {"unit": repr(column), "max_rows": "10"} | ({} if open_yet else {"name": repr(name)})
+    call = Written.here(ast.Call)
+    # what stands behind two stars may be any of these terms
+    typed = call and getattr(call.node.func, "attr", "") == "protect" and all(word.arg for word in call.node.keywords)
+    own = call.with_arguments((), {}, terms) if call and typed else None
+    line = own or to_type(
+        session._rule.budget, unit, name, ledger.path, **{of: text for of, text in said.items() if text}
+    )
     closed = "df.dp.session.close(), since the unit of this budget cannot change any more, and then "
     return ROWS.format(column=column, line=f"{line}, before anything is asked" if open_yet else closed + line)
 
@@ -123,18 +133,21 @@ def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def going_on(ledger: Ledger, asked: bool) -> Iterator[None]:
+def going_on(ledger: Ledger, asked: bool, rho: Any = None) -> Iterator[None]:
     """Show below a refusal that names budgets of a ledger the whole lines that go on with them.
 
-    Where the frame has a session open, `asked`, a fresh budget is opened after that is closed.
+    Where the frame has a session open, `asked`, a fresh budget is opened after that is closed. Where a `rho` was typed, the
+    line that raises a total is that which makes it so much rho: an earlier order of divergences stays.
     """
     try:
         yield
     except LedgerError as error:
         if error._budgets:
-            text = (
-                str(error).replace("df.dp.protect(...", "df.dp.session.close(); df.dp.protect(...") if asked else error
-            )
+            text = str(error)
+            for name in error._budgets if rho is not None else ():
+                line = to_rho(ledger.rule(name), state_of(ledger, name), rho)
+                text = re.sub(r"df\.dp\.session\.extend\(to=[^,]*, reason='...'\)", line, text) if line else text
+            text = text.replace("df.dp.protect(...", "df.dp.session.close(); df.dp.protect(...") if asked else text
             made = LedgerError("\n".join([f"{text}. To continue, type", *going(ledger, error._budgets)]))
             if found := FRESH.fullmatch(str(made)):  # shown as the call that was typed
                 made._needs = found[1] + ", after df.dp.session.close()" * asked, (("name", found[2]),), found[3]

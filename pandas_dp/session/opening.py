@@ -100,6 +100,7 @@ def protect(
     name: str = "data",
     reason: Any = None,
     witness: ledger_files.Witness | None = None,
+    rho: Any = None,
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
@@ -115,14 +116,14 @@ def protect(
         unit = periods.as_on_record(unit, terms)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
         check = partial(second_budgets.check_new, opened.path, name, reason)
-        with advice.going_on(opened, registry.session_of(frame) is not None):
+        with advice.going_on(opened, registry.session_of(frame) is not None, rho):
             new = opened.open(name, budget, unit, mistaken, check=check)
         if new:
             _opened_here.add(here)
         session = session or enter(Session(opened, name, unit))
         replaced = terms is not None and terms != opened.budget(name)
         line = session._terms(advice.another(opened), reason="...") if replaced else ""
-        lost = replaced and frames.are_others(session, frame)
+        lost = replaced and frames.are_others(session, frame, lineage, content.table, content.version)
         session._settle(unit, replaced=line)
         other = _taken_on(frame, session, lineage, reason, content)
         person = None if unit.column is not None else advice.person_column(frame)
@@ -134,7 +135,7 @@ def protect(
     for text in second_budgets.beside(frame, opened, name, reason) if new else ():
         caution(text)
     if person is not None:
-        caution(advice.for_people(session, person, here in _opened_here))
+        caution(advice.for_people(session, person, here in _opened_here, table=content.table, version=content.version))
     if other and lineage == "source":
         caution(advice.ANOTHER.format(name=name, line=session._terms(table="visits", version="2026-11-28")))
     return session
@@ -152,7 +153,7 @@ class Content(NamedTuple):
         """The same where a frame and what is said of it fit what a budget protects and counts; the facts as a `Schema`."""
         facts = None if self.schema is None else Schema.of(self.schema)
         check_frame(frame, unit)
-        table_checks.check_schema(facts, frame)
+        table_checks.check_schema(facts, frame, frames.scan_of(frame))
         table_checks.check_typed(self.table, self.version)
         public = _public_rows(frame, self.rows, unit, self.table, self.version)
         registry.check_counted(unit, budget.accountant)

@@ -71,7 +71,7 @@ class Session:
     Attributes
     ----------
     name : str
-        The budget's name in its ledger; a ledger and a name are one budget for ever.
+        The budget's name in its ledger; a ledger file and a name always mean the same budget.
     unit : PrivacyUnit
         Whose presence is hidden, how much of it can count, and the neighbouring relation.
     budget : Budget
@@ -199,7 +199,9 @@ class Session:
         self._open()
         frames.check_no_part(self)
         if not isinstance(reason, str) or not reason.strip():
-            raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
+            raise ArgumentTypeError(
+                "reason must say how each row comes from one row of a protected table: adopt(df, reason='...')"
+            )
         check_frame(frame, self.unit)
         with alone.lock, alone.opening():
             frames.check_free(frame, self)
@@ -255,9 +257,9 @@ class Session:
             self._amend(budget, self.unit, f"extend: {reason}")
         return self
 
-    def _raised(self, term: str) -> str:
-        """The line that raises one of the totals; it is typed with another number, or as it is."""
-        return odometer.to_raise(self.budget, term)
+    def _raised(self, term: str, rho: Any = None) -> str:
+        """The line that raises one of the totals; it is typed with another number, or as it is. To a `rho`, if it is higher."""
+        return odometer.to_raise(self.budget, term) if rho is None else odometer.to_rho(self._rule, self._state, rho)
 
     def _amend(self, budget: Budget, unit: PrivacyUnit, why: str) -> None:
         """Go on with another total, or with another bound on the rows of a unit, on record."""

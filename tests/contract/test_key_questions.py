@@ -262,13 +262,15 @@ def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
         (lambda q: q.groupby("cost"), r"keys=\[0, 1, 2\]"),
         (
             lambda q: q.unique("x"),
-            r"unique\(\) needs a delta: df.dp\(epsilon=1, delta=1e-5\).unique\('x'\)",
+            r"unique\(\) needs a delta: df.dp\({epsilon}, delta=1e-5\).unique\('x'\)",
         ),
     ]
     for ask, line in cases:
         for price in ({"epsilon": 1}, {"rho": 1}, {"within": 5}):
-            kept = "within=5" if "within" in price else "epsilon=1"
-            with refused(monkeypatch, frame, ArgumentTypeError, line.replace("{price}", kept)):
+            epsilon = "epsilon=1.54" if "rho" in price else "epsilon=1"  # the same rho, e tanh(e / 2)
+            kept = "within=5" if "within" in price else epsilon
+            text = line.replace("{price}", kept).replace("{epsilon}", epsilon)
+            with refused(monkeypatch, frame, ArgumentTypeError, text):
                 ask(frame.dp(**price))
 
 

@@ -139,10 +139,16 @@ def test_b66_a_chance_that_the_price_does_not_pay(monkeypatch, value, text):
         df.dp(epsilon=1).randomized_response("sex", keys=KEYS, alpha=value)
 
 
-@pytest.mark.parametrize("price", [{"epsilon": 1, "delta": 1e-7}, {"rho": 0.1}])
-def test_b66_a_price_that_is_no_epsilon(monkeypatch, price):
+@pytest.mark.parametrize(
+    ("price", "told"),
+    [
+        ({"epsilon": 1, "delta": 1e-7}, ": df.dp(epsilon=1)"),
+        ({"rho": 0.1}, "; this one costs at most rho=0.1: df.dp(epsilon=0.45)"),
+    ],
+)
+def test_b66_a_price_that_is_no_epsilon(monkeypatch, price, told):
     df = protected(delta=1e-6, neighbors="replace_one", rows=True)
-    text = "randomized_response() takes a plain epsilon: df.dp(epsilon=0.5) without delta= or rho="
+    text = f"randomized_response() takes a plain epsilon{told}.randomized_response('sex', keys=['A', 'B'])"
     with refused(monkeypatch, df, ArgumentValueError, f"^{re.escape(text)}$"):
         df.dp(**price).randomized_response("sex", keys=KEYS)
 

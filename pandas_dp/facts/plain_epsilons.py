@@ -1,0 +1,39 @@
+"""The plain epsilon that costs as much as a rho, where no other price is taken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import ROUND_CEILING
+from fractions import Fraction
+
+from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.numbers import three_digits
+
+ROUNDS = 45  # of halving: sixteen orders of magnitude, to a millionth
+
+
+def epsilon_of(rho: Fraction, loss: Callable[[Fraction], PrivacyLoss] = PrivacyLoss.pure) -> Fraction | None:
+    """The largest epsilon of three digits whose loss is charged at most this rho; None where there is none.
+
+    One that is too small for a question has no loss.
+
+    Examples
+    --------
+    >>> print(epsilon_of(Fraction(1, 50)))
+    1/5
+    """
+
+    def costs(epsilon: Fraction) -> Fraction | None:
+        with suppress(ArgumentTypeError, ArgumentValueError):
+            return loss(epsilon).rho
+        return None
+
+    low, high = float(SMALLEST_EPSILON) / 2, float(LARGEST_EPSILON)
+    for _ in range(ROUNDS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if (costs(Fraction(middle)) or 0) > rho else (middle, high)
+    offers = (three_digits(Fraction(low), ROUND_CEILING), three_digits(Fraction(low)))
+    return next((offer for offer in offers if offer >= SMALLEST_EPSILON and 0 < (costs(offer) or 0) <= rho), None)

@@ -1,0 +1,231 @@
+"""A statistician types rho, reads what is refused and types what is advised: it is answered, and costs no more rho."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+from contract.test_typed_advice_of_newcomers import KNOWN, Notebook, advised, visits
+from support.frames import fresh
+
+ALL = {"ward": ["A", "B"], "sex": ["f", "m"], "age": [20, 21]}
+
+
+TYPED = Fraction(1, 50) + Fraction(1, 2**60)  # as the filter adds it up, in steps of 2**-64
+
+
+def statistician(df: pd.DataFrame | None = None) -> Notebook:
+    return Notebook(df, delta=1e-6, accountant="zcdp")
+
+
+def typed(notebook: Notebook, line: str) -> tuple[list[str], Fraction]:
+    """Lines that are typed until one is answered, and what the last of them cost in rho."""
+    session = notebook.names["df"].dp.session
+    lines = [line]
+    before = session._state.renyi
+    while len(lines) < 4 and (refusal := notebook.run(lines[-1])) is not None:
+        assert session._state.renyi == before
+        advice = advised(refusal, lines[-1])
+        assert advice is not None, refusal
+        lines.append(advice)
+    return lines, session._state.renyi - before
+
+
+SAME_PRICE = {  # one refusal, and the caller's own line at the epsilon that costs as much
+    "df.dp(rho=0.02).median('cost', bounds=(0, 500))": "df.dp(epsilon=0.4).median('cost', bounds=(0, 500))",
+    "df.dp(rho=0.02)['cost'].median(bounds=(0, 500))": "df.dp(epsilon=0.4)['cost'].median(bounds=(0, 500))",
+    "df.dp(rho=0.02).quantile('cost', [0.1, 0.9], bounds=(0, 500))": "df.dp(epsilon=0.565).quantile('cost', [0.1, 0.9], ",
+    "df.dp(rho=0.02).mode('ward', keys=['A', 'B'])": "df.dp(epsilon=0.4).mode('ward', keys=['A', 'B'])",
+    "df.dp(rho=0.02).top_k('ward', 1, keys=['A', 'B'])": "df.dp(epsilon=0.4).top_k('ward', 1, keys=['A', 'B'])",
+    "df.dp(rho=0.02).describe('cost', bounds=(0, 500))": ".describe('cost', bounds=(0, 500))",
+    "df.dp(rho=0.02).select([20, 40], score='age >= candidate')": "df.dp(epsilon=0.4).select([20, 40], score=",
+    "df.dp(rho=0.02).sample_and_aggregate(lambda d: d['cost'].mean(), bounds=(0, 500))": ".sample_and_aggregate(lambda d: ",
+    "df.dp(rho=0.02).above_threshold(1000, max_above=3)": "df.dp(epsilon=0.2).above_threshold(1000, max_above=3)",
+    "df.dp(rho=0.02).groupby('ward', keys=['A', 'B'])['cost'].median(bounds=(0, 500))": "df.dp(epsilon=0.4).groupby('ward', ",
+    "df.dp(rho=0.02).agg({'cost': ['mean', 'median']}, bounds={'cost': (0, 500)})": ".agg({'cost': ['mean', 'median']}, ",
+    "df.dp(0.3, 1e-7).median('cost', bounds=(0, 500))": "df.dp(epsilon=0.3).median('cost', bounds=(0, 500))",
+    "df.dp(rho=0.02, fresh=True).query('age > 30').median('cost', bounds=(0, 500))": (
+        "df.dp(epsilon=0.4, fresh=True).query('age > 30').median("
+    ),
+    "q = df.dp(rho=0.02).query('age > 30'); q.median('cost', bounds=(0, 500))": (
+        "df.dp(epsilon=0.4).query('age > 30').median('cost', bounds=(0, 500))"
+    ),
+    "q = df.dp(rho=0.02).groupby('ward', keys=['A', 'B'])['cost']; q.median(bounds=(0, 500))": (
+        "df.dp(epsilon=0.4).groupby('ward', keys=['A', 'B'])['cost'].median(bounds=(0, 500))"
+    ),
+    "df.dp.preview(rho=0.02).median('cost', bounds=(0, 500))": "df.dp.preview(epsilon=0.4).median('cost', bounds=(0, 500))",
+}
+
+
+@pytest.mark.parametrize("line", SAME_PRICE)
+def test_what_takes_no_rho_is_advised_at_the_epsilon_that_costs_as_much(line):
+    lines, cost = typed(statistician(), line)
+    assert len(lines) == 2, lines
+    assert SAME_PRICE[line] in lines[1]
+    if "rho" in line and "preview" not in line:  # no more than typed, and nearly as much
+        assert Fraction(1, 60) < cost <= TYPED
+
+
+@pytest.mark.parametrize(
+    "ask", ["groupby('ward').size()", "value_counts('ward')", "groupby('ward')['cost'].mean(bounds=(0, 500))"]
+)
+def test_keys_are_found_at_the_epsilon_that_costs_as_much(ask):
+    notebook = statistician()
+    refusal = notebook.run(f"df.dp(rho=0.02).{ask}")
+    assert refusal is not None
+    line = f"df.dp(epsilon=0.2, delta=1e-7).{ask}"
+    assert refusal.endswith(f", or discover keys: {line}")
+    _, cost = typed(notebook, line)
+    assert 0 < cost <= TYPED
+
+
+def test_of_a_recorded_question_the_price_alone_is_another():
+    notebook = statistician()
+    recorded = "pandas_dp.query(rho=0.02).query('age > 30').median('cost', bounds=(0, 500))"
+    told = "; this one costs at most rho=0.02: pandas_dp.query(epsilon=0.4).query('age > 30').median('cost', bounds=(0, 500))"
+    for line in (f"df.dp.pipe({recorded})", f"pandas_dp.plan([{recorded}], frame=df)"):
+        refusal = notebook.run(line)
+        assert refusal is not None
+        assert refusal.endswith(told)
+    assert notebook.run(f"df.dp.pipe({told.partition(': ')[2]})") is None
+
+
+def test_what_is_wrong_at_that_epsilon_too_is_told_at_once():
+    refusal = statistician().run(
+        "df.dp(rho=0.002).kmeans(['cost', 'age'], k=3, bounds={'cost': (0, 500), 'age': (0, 99)})"
+    )
+    assert refusal is not None
+    assert "and at epsilon=0.06" in refusal
+    assert "noise as wide as the range" in refusal
+
+
+def test_a_budget_of_gaussian_noise_alone_has_no_plain_epsilon():
+    notebook = Notebook(delta=1e-6, accountant="gdp")
+    refusal = notebook.run("df.dp(rho=0.02).median('cost', bounds=(0, 500))")
+    assert (
+        refusal
+        == "a quantile takes a plain epsilon, and accountant='gdp' allows Gaussian noise only: this budget has none of that"
+    )
+
+
+KEYS = {  # keys of more columns than are grouped by: what stands in the line that is answered
+    "crosstab('ward', 'sex', keys=ALL)": "keys={'ward': ALL['ward'], 'sex': ALL['sex']})",
+    "groupby(['ward', 'sex'], keys=ALL).size()": "keys={'ward': ALL['ward'], 'sex': ALL['sex']}).size()",
+    "groupby('ward', keys=ALL).size()": "keys={'ward': ALL['ward']}).size()",
+    "groupby(['ward', 'sex'], keys={'ward': ['A'], 'sx': ['f']}).size()": "keys={'ward': ['A'], 'sex': ['f']}).size()",
+    "groupby(['ward', 'sex'], keys={'ward': ['A'], 'sex': ['f'], 'age': [3]}).size()": "keys={'ward': ['A'], 'sex': ['f']})",
+    "groupby(['ward', 'cost'], keys=ALL, bins={'cost': [0, 9], 'day': [0, 1]}).size()": (
+        "keys={'ward': ALL['ward']}, bins={'cost': [0, 9]}).size()"
+    ),
+    "value_counts('ward', keys=ALL)": "value_counts('ward', keys=ALL['ward'])",
+    "histogram('age', keys=ALL)": "histogram('age', keys=ALL['age'])",
+}
+
+
+@pytest.mark.parametrize("ask", KEYS)
+def test_of_keys_of_many_columns_those_that_are_asked_for_are_named(ask):
+    notebook = statistician(visits().assign(sex="f"))
+    notebook.names["ALL"] = ALL
+    lines, _ = typed(notebook, f"df.dp(rho=0.01).{ask}")
+    assert len(lines) == 2, lines
+    assert KEYS[ask] in lines[1]
+
+
+def test_of_keys_that_cannot_be_read_no_line_is_made_up():
+    notebook = statistician()
+    notebook.names["given"] = {"keys": {"ward": ["A"], "day": [1]}}
+    refusal = notebook.run("df.dp(rho=0.01).groupby('ward', **given)")
+    assert refusal is not None
+    assert refusal.startswith("keys= names a column that is not grouped by, 'day'")
+    assert "None" not in refusal
+
+
+RAISED = {  # a total of rho, and what is typed: the total that is then admitted
+    "df.dp.session.extend(rho=4, reason='more')": 4,
+    "df.dp.session.extend(to=30, rho=4, reason='more')": 4,
+    "df.dp.session.extend(mu=3, reason='more')": Fraction(9, 2),
+    "df.dp.protect(rho=4)": 4,
+}
+
+
+@pytest.mark.parametrize("line", RAISED)
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_total_of_rho_is_raised_to_the_epsilon_that_admits_it(line, asked):
+    """The order of divergences is that of the first charge, so another epsilon than a fresh budget would have."""
+    df = visits()
+    notebook = Notebook(df, delta=1e-6, accountant="zcdp")
+    df.dp.session.close()
+    session = df.dp.protect(rho=3, name=fresh())
+    if asked:
+        assert notebook.run("df.dp(rho=0.01).count()") is None
+    wanted, line = RAISED[line], line.replace("protect(rho=4", f"protect(rho=4, name={session.name!r}")
+    if (refusal := notebook.run(line)) is not None:
+        raised = re.search(r"df\.dp\.session\.extend\(to=[\d.]+, reason='[^']*'\)", refusal)
+        assert raised, refusal
+        assert notebook.run(raised[0].replace("...", "more")) is None
+    assert wanted <= session._rule.limit < wanted * (1 + 1e-4)
+
+
+def test_a_total_of_rho_is_not_lowered():
+    df = visits()
+    notebook = Notebook(df, delta=1e-6, accountant="zcdp")
+    refusal = notebook.run("df.dp.session.extend(rho=1, reason='less')")
+    assert refusal is not None
+    assert refusal.startswith(
+        "extend() takes the new total as to=, not rho=, and it can only be raised: df.dp.session.extend("
+    )
+
+
+TWO_AT_ONCE = {  # what lacks beside the price is told with it
+    "df.dp(rho=0.02).median('cost')": "df.dp(epsilon=0.4).median('cost', bounds=(0, 500))",
+    "df.dp(rho=0.02)['cost'].median()": "df.dp(epsilon=0.4)['cost'].median(bounds=(0, 500))",
+    "df.dp(rho=0.02).median('cost', bounds=(0, 500), error_bar=True, population=True)": (
+        "df.dp(epsilon=0.2).median('cost', bounds=(0, 500), error_bar=True)"
+    ),
+    "df.dp(rho=0.02).median('cost', method='smooth')": "df.dp(epsilon=0.2).median('cost', method='smooth', bounds=(0, 500))",
+    "df.dp(rho=0.02).mode('ward')": "df.dp(epsilon=0.4).mode('ward', keys=['A', 'B'])",
+    "df.dp(rho=0.02).top_k('ward')": "df.dp(epsilon=0.2).top_k('ward', k=3, keys=['A', 'B'])",
+    "df.dp(rho=0.02).select([20, 40], score=lambda d, c: (d.age == c).sum())": (
+        "df.dp(epsilon=0.4).select([20, 40], score=lambda d, c: (d.age == c).sum(), sensitivity=10)"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", TWO_AT_ONCE)
+def test_what_lacks_beside_a_plain_epsilon_is_told_with_it(line):
+    notebook = statistician()
+    refusal = notebook.run(line)
+    assert refusal is not None
+    for general, own in KNOWN.items():
+        refusal = refusal.replace(general, own)
+    assert TWO_AT_ONCE[line] in refusal
+    assert "takes a plain epsilon, and this one costs at most rho=0.02" in refusal
+    if "top_k" not in line:  # of two keys there are no three
+        before = notebook.names["df"].dp.session._state.renyi
+        assert notebook.run(TWO_AT_ONCE[line]) is None
+        assert 0 < notebook.names["df"].dp.session._state.renyi - before <= TYPED
+
+
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("call", ["partition('ward', ['A', 'B'], rho=0.02)", "allot('team', rho=0.02)"])
+def test_a_part_is_bought_at_the_epsilon_that_costs_as_much(call, neighbors):
+    notebook = Notebook(delta=1e-6, accountant="zcdp", neighbors=neighbors)
+    lines, cost = typed(notebook, f"df.dp.{call}")
+    assert len(lines) == 2, lines
+    halved = neighbors == "replace_one" and "partition" in call
+    assert lines[1] == f"df.dp.{call.replace('rho=0.02', 'epsilon=0.1' if halved else 'epsilon=0.2')}"
+    assert Fraction(1, 60) < cost <= TYPED
+
+
+def test_the_line_for_persons_is_the_one_that_was_typed():
+    notebook = Notebook()
+    notebook.names["df"].dp.session.close()
+    notebook.names["__name__"], name = "notebook", fresh()
+    line = f"df.dp.protect(rho=0.5, table='visits', version='1', name={name!r}"
+    with pytest.warns(UserWarning, match="looks like a person identifier") as told:
+        assert notebook.run(f"{line})") is None
+    assert f"type {line}, unit='patient_id', max_rows=10), before anything is asked" in str(told[0].message)
+    assert notebook.run(f"{line}, unit='patient_id', max_rows=10)") is None
+    assert notebook.names["df"].dp.session.unit.column == "patient_id"
