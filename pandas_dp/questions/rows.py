@@ -13,7 +13,8 @@ import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Aggregate, Caution
-from pandas_dp.aggregates.told import bought
+from pandas_dp.aggregates.told import price_for
+from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
@@ -325,7 +326,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if isinstance(price, Accuracy):
             terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
             asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))
-            price = Price(bought(lambda error: aggregate.epsilon_for(error, terms), price, asked), price.delta)
+            price = price_for(aggregate, price, terms, isinstance(table.session._rule, ZCDPFilter), asked)
         query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
         if self._ahead is not None:
             return self._ahead(table, query, columns, self._fresh)
