@@ -135,7 +135,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         within : number, Timedelta or text
             In place of a price: with probability ``confidence``, the answer is within this distance of the exact one. For
             durations, ``"5min"``; for medians and quantiles, a typical distance in ranks; for selections, in count or score.
-            The smallest epsilon for this is charged, rounded up to four digits. Means, variances and standard deviations need
+            The smallest epsilon for this is charged, rounded up to four digits; on a budget that counts rho that of Laplace
+            noise or the rho of Gaussian noise, whichever adds less to it. Means, variances and standard deviations need
             a price: their error depends on the number of rows.
         confidence : number
             With ``within``: the probability that the answer is within this distance, strictly between 0 and 1.

@@ -15,6 +15,7 @@ from typing import Any
 
 from pandas_dp.books import budget_words, odometer
 from pandas_dp.books import certificate_contents as contents
+from pandas_dp.books.amounts import rho_of_groups
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter
@@ -213,7 +214,8 @@ def _groups(account: Account) -> str:
     thing, of = ("row", "") if column is None else ("unit", f" of {column!r}")
     promised = odometer.promised(account.rule, account.state)
     of += f" in one {account.unit.period}" * bool(account.unit.period)
-    rows = [(f"{k} {thing}{'s' if k > 1 else ''}{of}", odometer.of_group(promised, k)) for k in contents.GROUPS]
+    rho = rho_of_groups(account.rule, account.state)
+    rows = [(f"{k} {thing}{'s' if k > 1 else ''}{of}", odometer.of_group(promised, k, rho)) for k in contents.GROUPS]
     return _table(
         "The promise of the whole budget for a group, such as a household", ("Group", "Promise"), rows, numbers=False
     )

@@ -237,7 +237,7 @@ def _in_periods(rule: Filter, unit: PrivacyUnit, state: Most) -> Iterator[tuple[
         yield words["who"].format(unit="person"), words["rows"].format(period=unit.period)
         return
     many = f"{len(state.periods):,} {unit.period}{'s' * (len(state.periods) != 1)} asked so far"
-    promised = [f"{k:,}: {period_words.promise(rule.budget, unit, k, state)}" for k in PERIODS[unit.period]]
+    promised = [f"{k:,}: {period_words.promise(rule, unit, k, state)}" for k in PERIODS[unit.period]]
     spent = odometer.spent(rule, state, unit).partition(";")[0]
     cap = rule.budget.lifetime
     kept = "no_cap" if cap is None else "cap" if state.start == State.zero() else "lost_cap"
