@@ -167,7 +167,10 @@ def _books(account: Account) -> str:
     if unit.period:
         told, words[1] = f"{told}, in the {unit.period} that spent most", ("Left", str(left))
     finite = spent.epsilon.is_finite()
-    proved = (Fraction(spent.epsilon) if finite else None, Fraction(left.epsilon), budget.epsilon)
+    rest = (
+        None if isinstance(rule, ZCDPFilter) else Fraction(left.epsilon)
+    )  # of these epsilons no difference tells anything
+    proved = (Fraction(spent.epsilon) if finite else None, rest, budget.epsilon)
     sums: list[tuple[str, Any, Any, Any]] = [("Epsilon, proved for what was answered", *proved)]
     if budget.delta:
         sums.append(("Delta at that epsilon", Fraction(spent.delta), Fraction(left.delta), budget.delta))
@@ -176,7 +179,7 @@ def _books(account: Account) -> str:
         (
             name,
             "not finite" if used is None else _amount(used),
-            _amount(rest, ROUND_FLOOR) if rest > 0 else "used up",
+            "as rho, below" if rest is None else _amount(rest, ROUND_FLOOR) if rest > 0 else "used up",
             _amount(total),
         )
         for name, used, rest, total in sums
@@ -193,7 +196,9 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
         rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
     order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
     summed = f"the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else rule.currency
-    limit = budget_words.whole_rho(rule) if isinstance(rule, ZCDPFilter) else rule.limit
+    limit, summed = (
+        (budget_words.whole_rho(rule), f"{summed}, about") if isinstance(rule, ZCDPFilter) else (rule.limit, summed)
+    )
     rows.append((f"Sum of {summed}", budget_words.unstepped(state.renyi), limit))
     if rule.budget.delta_reserved:
         rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
