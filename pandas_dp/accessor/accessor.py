@@ -373,6 +373,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             if delta or accountant != "auto":
                 raise ArgumentTypeError("this plan brings its own total: df.dp.protect(plan=plan)")
             epsilon, delta, accountant, plan = (terms[name] for name in ("epsilon", "delta", "accountant", "plan"))
+            delta_reserved = terms["delta_reserved"] if delta_reserved is None else delta_reserved
         if (epsilon is None) == (rho is None):
             both = "one total, epsilon= or rho=" if rho is not None else "the total"
             said = {"unit": unit, "max_rows": max_rows, "ledger": ledger, "name": name}

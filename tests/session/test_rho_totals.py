@@ -129,7 +129,8 @@ def test_nothing_reads_as_if_more_than_the_total_was_spent(tmp_path):
     assert "spent rho about 0.1 (with Gaussian noise); left rho=0.1 of 0.2" in repr(session)
     df.dp(rho=0.0999).count("age")
     for text in (repr(session), str(session.report())):
-        told = re.findall(r"[sS]pent:? +epsilon[ =]([\d.]+) of ([\d.]+)", text)
+        told = re.findall(r"spent +epsilon=([\d.]+) of ([\d.]+)", text)
+        told += re.findall(r"Spent: rho [\d.]+ \(epsilon ([\d.]+)\) of about 0.2 \(epsilon ([\d.]+)\)", text)
         assert told
         assert all(Fraction(spent.strip(".")) <= Fraction(total.strip(".")) for spent, total in told)
     continues = re.findall(r"continues: ([\d.]+) of ([\d.]+) spent", goes_on(session._ledger, "visits", session.unit))
