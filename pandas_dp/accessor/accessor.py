@@ -135,7 +135,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         within : number, Timedelta or text
             In place of a price: with probability ``confidence``, the answer is within this distance of the exact one. For
             durations, ``"5min"``; for medians and quantiles, a typical distance in ranks; for selections, in count or score.
-            The smallest epsilon for this is charged, rounded up to four digits. Means, variances and standard deviations need
+            The smallest epsilon for this is charged, rounded up to four digits; on a budget that counts rho that of Laplace
+            noise or the rho of Gaussian noise, whichever adds less to it. Means, variances and standard deviations need
             a price: their error depends on the number of rows.
         confidence : number
             With ``within``: the probability that the answer is within this distance, strictly between 0 and 1.
@@ -372,6 +373,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             if delta or accountant != "auto":
                 raise ArgumentTypeError("this plan brings its own total: df.dp.protect(plan=plan)")
             epsilon, delta, accountant, plan = (terms[name] for name in ("epsilon", "delta", "accountant", "plan"))
+            delta_reserved = terms["delta_reserved"] if delta_reserved is None else delta_reserved
         if (epsilon is None) == (rho is None):
             both = "one total, epsilon= or rho=" if rho is not None else "the total"
             said = {"unit": unit, "max_rows": max_rows, "ledger": ledger, "name": name}

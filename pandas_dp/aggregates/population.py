@@ -25,6 +25,7 @@ from pandas_dp.aggregates.shared_moments import RotatedMean, SharedMoments, show
 from pandas_dp.aggregates.uncertainty import ENOUGH, NUMBER, EachOf, Ends, ErrorModel, Ratio, normal, series_of
 from pandas_dp.aggregates.weighted_noise import MeanNoise
 from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.facts.kinds import Kind
@@ -239,8 +240,9 @@ def of_population(error: Any) -> ErrorModel | None:
         each = [of_population(one) for one in error.models]
         return EachOf(tuple(one for one in each if one is not None)) if None not in each else None
     law = getattr(error, "noise", None)
-    if isinstance(getattr(law, "noise", law), MeanNoise):  # of whose sums with a normal error no law is known here
-        return None
+    mean = getattr(law, "noise", law)
+    if isinstance(mean, MeanNoise) and not all(isinstance(noise, DiscreteGaussian) for _, noise in mean.parts):
+        return None  # of sums of Laplace noise of several scales with a normal error no law is known here
     found = sampled(error)
     if found is None:
         return getattr(error, "population", None)

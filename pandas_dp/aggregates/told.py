@@ -7,11 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import PRICED
-from pandas_dp.core.privacy import show
+from pandas_dp.aggregates.base import PRICED, Aggregate, Terms
+from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.facts.numbers import Accuracy, rounded
 
+DIGITS = 4  # of prices and totals, which are rounded up
+ANY_DELTA = Fraction(1, 10**6)  # by which Gaussian noise for an error is found; what counts is its rho
 MOST_POWERS = 60  # of ten, by which an error that fits is larger than the wanted one
 
 
@@ -42,6 +44,34 @@ def bought(least: Callable[[Accuracy], Fraction], wanted: Accuracy, asked: str =
     except ArgumentTypeError as error:
         error.args = (f"{error}{f'.{asked}' if asked and str(error).endswith(PRICED) else ''}",)
         raise
+
+
+def least_rho(asked: Aggregate, wanted: Accuracy, terms: Terms) -> Fraction | None:
+    """The least rho that buys a wanted accuracy with Gaussian noise; None where the question has none, or has found keys.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where the error depends on the data.
+    """
+    try:
+        epsilon = asked.epsilon_for(replace(wanted, delta=ANY_DELTA), terms)
+        loss = asked.loss(terms.at(epsilon, ANY_DELTA))
+    except ArgumentValueError:
+        return None
+    return up(loss.rho) if loss.parts and loss.epsilon is None and not loss.delta else None
+
+
+def price_for(asked: Aggregate, wanted: Accuracy, terms: Terms, rhos: bool, text: str = "") -> Price:
+    """The price of a wanted accuracy: an epsilon, or where a budget counts `rhos` one, if Gaussian noise adds less of it."""
+    price = Price(bought(lambda error: asked.epsilon_for(error, terms), wanted, text), wanted.delta)
+    rho = least_rho(asked, wanted, terms) if rhos and not wanted.delta else None
+    return price if rho is None or asked.loss(replace(terms, price=price)).rho <= rho else Price(rho=rho)
+
+
+def up(x: Fraction) -> Fraction:
+    """Round up as prices and totals are."""
+    return rounded(x, DIGITS)
 
 
 def noises(names: Iterable[str]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, Inexact, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books.budget_words import is_over, of_poor
@@ -164,7 +164,7 @@ class Odometer(Spelled, str):
             """Say of a sum that is none of its names where it is told."""
             return ": the text tells what else is counted" if name in ("rho", "renyi") else super()._spelt(name)
 
-    def in_rho(self, rho: Fraction) -> Odometer:
+    def in_rho(self, rho: Fraction) -> Self:
         """Attach how much rho that is."""
         self.rho = Decimal(show(rounded(rho, RHO_DIGITS, ROUND_HALF_EVEN))) if rho > 0 else Decimal(0)
         return self
@@ -192,6 +192,19 @@ def proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fra
     known = state.renyi if isinstance(rule, ZCDPFilter) else rho
     found = [max(_converted(rule, state, slack), Fraction(0))] + ([] if known is None else [zcdp_epsilon(known, slack)])
     return min(summed, total, (min(found), slack + state.delta))
+
+
+def rho_of_groups(rule: Filter, state: State) -> Fraction | None:
+    """The rho of one unit from which that of groups follows; None where a budget counts none, or its answers spent delta.
+
+    While no charge has a delta, the divergence of every order a of the transcript of two neighbours is at most a times the
+    limit, for charges are public and the filter admits no more. A group of k units is k neighbours apart, for which it is then
+    at most a k^2 times the limit (Bun, Steinke 2016, Proposition 27). Outside an event that a delta stands for this holds for
+    each two neighbours with an event of their own, and no such rule for a chain of them is proved here.
+    """
+    every = [state.start, *state.periods.values()] if isinstance(state, Most) else [state]
+    counted = isinstance(rule, ZCDPFilter) and not any(one.delta or is_over(rule, one) for one in every)
+    return rule.limit if counted and isinstance(rule, ZCDPFilter) else None
 
 
 def sum_of_rhos(entries: Iterable[LedgerEntry]) -> Fraction | None:
@@ -276,3 +289,12 @@ def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
         # of sixty digits a small epsilon cancels a few: 1e-30 more covers every rounding
         grown = one * ((size * e).exp() - 1) / (e.exp() - 1) * (1 + Decimal("1e-30"))
     return min(Fraction(grown), Fraction(1))
+
+
+def told_amount(x: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """A sum, exactly where it is a short decimal, else rounded: up, but for what is left."""
+    if 10**12 % x.denominator == 0:
+        return show(x, rounding)
+    short = Context(prec=6, rounding=rounding)
+    told = Fraction(short.divide(Decimal(x.numerator), Decimal(x.denominator)))
+    return f"{'about ' * short.flags[Inexact]}{show(told, rounding)}"

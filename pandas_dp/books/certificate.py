@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
 from pandas_dp.books import budget_words, odometer
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books.amounts import kept
+from pandas_dp.books.amounts import kept, rho_of_groups, told_amount
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter
 from pandas_dp.core.ledger import LedgerEntry
-from pandas_dp.core.privacy import show
 from pandas_dp.facts.periods import Periods
 from pandas_dp.release.base import ROWS_FROM
 from pandas_dp.release.html import visible
@@ -167,7 +166,10 @@ def _books(account: Account) -> str:
     if unit.period:
         told, words[1] = f"{told}, in the {unit.period} that spent most", ("Left", str(left))
     finite = spent.epsilon.is_finite()
-    proved = (Fraction(spent.epsilon) if finite else None, Fraction(left.epsilon), budget.epsilon)
+    rest = (
+        None if isinstance(rule, ZCDPFilter) else Fraction(left.epsilon)
+    )  # of these epsilons no difference tells anything
+    proved = (Fraction(spent.epsilon) if finite else None, rest, budget.epsilon)
     sums: list[tuple[str, Any, Any, Any]] = [("Epsilon, proved for what was answered", *proved)]
     if budget.delta:
         sums.append(("Delta at that epsilon", Fraction(spent.delta), Fraction(left.delta), budget.delta))
@@ -175,9 +177,9 @@ def _books(account: Account) -> str:
     rows = [
         (
             name,
-            "not finite" if used is None else _amount(used),
-            _amount(rest, ROUND_FLOOR) if rest > 0 else "used up",
-            _amount(total),
+            "not finite" if used is None else told_amount(used),
+            "as rho, below" if rest is None else told_amount(rest, ROUND_FLOOR) if rest > 0 else "used up",
+            told_amount(total),
         )
         for name, used, rest, total in sums
     ]
@@ -193,20 +195,13 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
         rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
     order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
     summed = f"the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else rule.currency
-    limit = budget_words.whole_rho(rule) if isinstance(rule, ZCDPFilter) else rule.limit
+    limit, summed = (
+        (budget_words.whole_rho(rule), f"{summed}, about") if isinstance(rule, ZCDPFilter) else (rule.limit, summed)
+    )
     rows.append((f"Sum of {summed}", budget_words.unstepped(state.renyi), limit))
     if rule.budget.delta_reserved:
         rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
     return rows
-
-
-def _amount(x: Fraction, rounding: str = ROUND_CEILING) -> str:
-    """A sum, exactly where it is a short decimal, else rounded: up, but for what is left."""
-    if 10**12 % x.denominator == 0:
-        return show(x, rounding)
-    short = Context(prec=6, rounding=rounding)
-    told = Fraction(short.divide(Decimal(x.numerator), Decimal(x.denominator)))
-    return f"{'about ' * short.flags[Inexact]}{show(told, rounding)}"
 
 
 def _groups(account: Account) -> str:
@@ -214,7 +209,8 @@ def _groups(account: Account) -> str:
     thing, of = ("row", "") if column is None else ("unit", f" of {column!r}")
     promised = odometer.promised(account.rule, account.state)
     of += f" in one {account.unit.period}" * bool(account.unit.period)
-    rows = [(f"{k} {thing}{'s' if k > 1 else ''}{of}", odometer.of_group(promised, k)) for k in contents.GROUPS]
+    rho = rho_of_groups(account.rule, account.state)
+    rows = [(f"{k} {thing}{'s' if k > 1 else ''}{of}", odometer.of_group(promised, k, rho)) for k in contents.GROUPS]
     return _table(
         "The promise of the whole budget for a group, such as a household", ("Group", "Promise"), rows, numbers=False
     )
@@ -266,11 +262,11 @@ def _charged(entry: LedgerEntry, account: Account) -> str:
     charge, rule = entry.charge, account.rule
     if charge is None:
         return "nothing"
-    words = ["no finite epsilon" if charge.epsilon is None else f"epsilon={_amount(charge.epsilon)}"]
+    words = ["no finite epsilon" if charge.epsilon is None else f"epsilon={told_amount(charge.epsilon)}"]
     if charge.renyi:
-        words.append(f"{getattr(rule, 'currency', 'divergence')} {_amount(charge.renyi)}")
+        words.append(f"{getattr(rule, 'currency', 'divergence')} {told_amount(charge.renyi)}")
     if charge.delta:
-        words.append(f"delta={_amount(charge.delta)}")
+        words.append(f"delta={told_amount(charge.delta)}")
     if charge.periods is not None:
         named = dict.fromkeys(map(Periods.from_text(account.unit.periods or "").name, charge.periods))
         each = f"each {account.unit.period} of " if len(named) > 1 else ""

@@ -19,11 +19,11 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.books import odometer, period_words
+from pandas_dp.books import budget_words, odometer, period_words
 from pandas_dp.books.amounts import Most, state_of, sum_of_rhos
 from pandas_dp.books.views import PART, Answered
 from pandas_dp.core.budget import State
-from pandas_dp.core.filters import Filter
+from pandas_dp.core.filters import Filter, ZCDPFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.core.records import plain
@@ -210,12 +210,16 @@ def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
     finite = spent.epsilon.is_finite()
     paid = f"epsilon {show(of_total(Fraction(spent.epsilon), rule.budget.epsilon))}" if finite else "no finite epsilon"
     told = words["published" if not unit.period else "published_periods"] if count else words["none"]
+    total = show(rule.budget.epsilon)
+    if isinstance(rule, ZCDPFilter) and not unit.period and finite:  # of whose epsilons no difference tells anything
+        total, whole = f"about {show(budget_words.whole_rho(rule))} (epsilon {total})", rule.limit
+        paid = f"rho {show(of_total(Fraction(spent.rho), whole))} ({paid})"
+        rest = f"rho {show(three_digits(Fraction(left.rho)))}" if left.rho > 0 else "used up"
     rest = str(left) if unit.period else rest
     paid = str(spent) if unit.period else paid
     of = f"{count:,} question{'s' * (count > 1)}"
     answers = "its answer" if count == 1 else "their answers"
     answers = answers if count <= MOST_QUESTIONS else f"the answers of the latest {MOST_QUESTIONS:,}"
-    total = show(rule.budget.epsilon)
     yield "What was published", told.format(count=of, answers=answers, spent=paid, total=total, left=rest)
     for number, line in enumerate(words["uncovered"]):
         yield "" if number else "What is not covered", line
@@ -237,7 +241,7 @@ def _in_periods(rule: Filter, unit: PrivacyUnit, state: Most) -> Iterator[tuple[
         yield words["who"].format(unit="person"), words["rows"].format(period=unit.period)
         return
     many = f"{len(state.periods):,} {unit.period}{'s' * (len(state.periods) != 1)} asked so far"
-    promised = [f"{k:,}: {period_words.promise(rule.budget, unit, k, state)}" for k in PERIODS[unit.period]]
+    promised = [f"{k:,}: {period_words.promise(rule, unit, k, state)}" for k in PERIODS[unit.period]]
     spent = odometer.spent(rule, state, unit).partition(";")[0]
     cap = rule.budget.lifetime
     kept = "no_cap" if cap is None else "cap" if state.start == State.zero() else "lost_cap"

@@ -19,6 +19,8 @@ from pandas_dp.books import budget_words, odometer, period_words, statement
 from pandas_dp.books import certificate_contents as contents
 from pandas_dp.books.amounts import Most, kept
 from pandas_dp.books.certificate_contents import WORDS, Certificate
+from pandas_dp.core.filters import ZCDPFilter
+from pandas_dp.core.privacy import show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 
 TEXT, TEXTS = "text", "list of texts"
@@ -118,6 +120,9 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
                 "of the registry: session.report('statement.json') says all there is to say"
             )
         epsilon, delta = found
+    counts = (
+        f" Rhos are counted, up to about {show(budget_words.whole_rho(rule))}." if isinstance(rule, ZCDPFilter) else ""
+    )
     parameters = {"epsilon": epsilon} | ({"delta": delta} if delta else {})
     warned = [full for _, full in contents.warnings(rule, unit, account.entries, list(account.answers.values()))]
     used = statement.mechanisms(account) or ["none yet"]
@@ -137,7 +142,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
                 "privacy_unit_details": f"Protected is {hidden}. {neighbours}.",
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": f"{odometer.promise(rule, unit, account.state)}. {questions:,} questions so far; "
-                f"spent: {account.spent}.",
+                f"spent: {account.spent}.{counts}",
             },
             "deployment_model": {"model_name": "Central"}
             | _of(about, "actors", "release_type")

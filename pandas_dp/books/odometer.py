@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
 from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books import budget_words, period_words
-from pandas_dp.books.amounts import Most, group_delta, kept, proved, state_of, sum_of_rhos, told_as
+from pandas_dp.books.amounts import Most, group_delta, kept, proved, state_of, sum_of_rhos, told_as, zcdp_epsilon
 from pandas_dp.books.amounts import Odometer as Odometer
 from pandas_dp.books.budget_words import USUAL_DELTA, is_over
 from pandas_dp.core import records
@@ -32,6 +32,7 @@ from pandas_dp.facts.numbers import of_total, positive_epsilon, rounded, say, sm
 from pandas_dp.facts.public_only import DOTS
 from pandas_dp.release.text import COUNTED
 
+WHILE_NONE = ", as long as no question spends delta"
 NOTHING = "nothing: more was charged than this budget can count"
 SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has none"
 
@@ -292,7 +293,7 @@ def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[Led
     return replace(Budget.of(epsilon, delta, reserved, old.accountant if old.delta else "auto"), lifetime=old.lifetime)
 
 
-def group_text(budget: Budget | None, unit: PrivacyUnit, size: int) -> str:
+def group_text(budget: Budget | None, unit: PrivacyUnit, size: int, rho: Fraction | None = None) -> str:
     """Say what a budget promises a group of units.
 
     Examples
@@ -303,13 +304,17 @@ def group_text(budget: Budget | None, unit: PrivacyUnit, size: int) -> str:
     who = ("rows" if unit.column is None else f"units of {unit.column!r}") + f" in one {unit.period}" * bool(
         unit.period
     )
-    return f"any {size:,} {who} together: {of_group(budget, size)}"
+    return f"any {size:,} {who} together: {of_group(budget, size, rho)}"
 
 
-def of_group(budget: Budget | None, size: int) -> str:
-    """Say what a budget promises so many units together."""
+def of_group(budget: Budget | None, size: int, rho: Fraction | None = None) -> str:
+    """Say what a budget promises so many units together; `rho` is that of one, see `rho_of_groups`."""
     if budget is None:
         return NOTHING
+    if rho is not None and size > 1:
+        epsilon = three_digits(zcdp_epsilon(size**2 * rho, budget.delta), ROUND_CEILING)
+        about = show(rounded(size**2 * rho, 4, ROUND_HALF_EVEN))
+        return f"epsilon={show(epsilon)}, delta={show(budget.delta)} (rho about {about}){WHILE_NONE}"
     epsilon = size * budget.epsilon
     if not budget.delta:
         return f"epsilon={show(epsilon)}"

@@ -6,14 +6,14 @@ Nobody shall take the total of one period for a promise to a person. See `pandas
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Any
 
 from pandas_dp.books import budget_words
-from pandas_dp.books.amounts import Most, Odometer, group_delta, proved, told_as
+from pandas_dp.books.amounts import Most, Odometer, group_delta, proved, rho_of_groups, told_as, zcdp_epsilon
 from pandas_dp.core.budget import Budget, State
-from pandas_dp.core.filters import Filter
+from pandas_dp.core.filters import Filter, ZCDPFilter
 from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.argument_help import uncopied
@@ -72,6 +72,8 @@ class PeriodLeft(Odometer):
         text += of_lifetime(lifetime, state, unit) + (f"{COUNTED}{counted}" if counted else "")
         made = cls(text, least.epsilon, least.delta, least.guarantee)
         made._left, made._state, made._unit = left, state, unit
+        if isinstance(rho := getattr(least, "rho", None), Decimal):
+            made.rho = rho
         return made
 
     def period(self, name: str) -> Odometer:
@@ -119,7 +121,8 @@ def rest(rule: Filter, state: State, unit: PrivacyUnit) -> str:
 def somebody(rule: Filter, state: Most, unit: PrivacyUnit) -> Bound:
     """Epsilon and delta of one unit that is in all periods that were asked, None where no bound holds.
 
-    Where every row is a unit it is in one period alone. With a cap for a lifetime all was paid in plain epsilons.
+    Where every row is a unit it is in one period alone. With a cap for a lifetime all was paid in plain epsilons. Where rhos
+    are counted, it may be what `in_rho` proves, at the delta of one period.
     """
     if rule.budget.lifetime is not None:
         return (state.person, Fraction(0)) if state.start == State.zero() else None
@@ -129,14 +132,51 @@ def somebody(rule: Filter, state: Most, unit: PrivacyUnit) -> Bound:
     known = [(epsilon, delta) for epsilon, delta in each if epsilon is not None]
     if len(known) < len(each) or (unit.column is not None and state.start != State.zero()):
         return None
-    if rule.budget.delta and state.widest > 1 and unit.column is not None:
-        return in_periods(rule.budget, len(state.periods), state.widest)
-    sums = sum((epsilon for epsilon, _ in known), Fraction(0)), sum((delta for _, delta in known), Fraction(0))
-    return sums if sums[1] < LEAST_BOUND else None
+    added = sum((epsilon for epsilon, _ in known), Fraction(0)), sum((delta for _, delta in known), Fraction(0))
+    sums: Bound = added if added[1] < LEAST_BOUND else None
+    if unit.column is None:
+        return sums
+    if rule.budget.delta and state.widest > 1:
+        sums = _of_totals(rule.budget, len(state.periods), state.widest)
+    return in_rho(rule, state, of_somebody(state), sums)
 
 
-def in_periods(budget: Budget, many: int, widest: int) -> Bound:
-    """Epsilon and delta that the totals promise one unit in so many periods; None where that is nothing."""
+def of_somebody(state: Most) -> Fraction:
+    """The rho of one unit that is in all periods that were asked, see `in_rho`."""
+    return max(state.widest, 1) * sum((one.renyi for one in state.periods.values()), Fraction(0))
+
+
+def in_rho(rule: Filter, state: Most, rho: Fraction, other: Bound) -> Bound:
+    """Epsilon and delta of so much rho, where a budget counts it, no answer spent delta, and it proves more than another bound.
+
+    *Claim.* Let a unit be in the periods K, let question i cost rho_i for each of its periods, of which k_i are in K, and let
+    no k_i be above w. While no answer spent delta, the divergence of order a of all answers, with and without the unit, is for
+    each a at most a w times the sum over K of what was spent, so at most a w |K| times the limit of one. *Proof.* From the
+    table with the unit to that without it lead k_i neighbours, as far as question i reads. Given the past its law is rho_i-zCDP
+    for each two of them, so it is k_i^2 rho_i over the chain (Bun, Steinke 2016, Proposition 27). What goes on interactively
+    has a finite epsilon e and is charged e tanh(e/2): over the chain it is one draw of randomized response of k_i e, whose rho
+    is k_i e tanh(k_i e/2) <= k_i^2 e tanh(e/2), as tanh is concave. Prices are public functions of the past, and k_i^2 rho_i
+    is at most w k_i rho_i, which is w times what question i adds to the sums of the periods in K. QED
+    """
+    delta = rule.budget.delta
+    if rho_of_groups(rule, state) is None or (other and zcdp_epsilon(rho, max(other[1], delta)) >= other[0]):
+        return other
+    return zcdp_epsilon(rho, delta), delta
+
+
+def in_periods(rule: Filter, many: int, state: Most) -> tuple[Bound, bool]:
+    """Epsilon and delta that the totals promise one unit in so many periods, None where that is nothing; whether as rhos.
+
+    As rhos while questions are about no more periods than they were so far.
+    """
+    plain = _of_totals(rule.budget, many, state.widest)
+    if many == 1 or not isinstance(rule, ZCDPFilter):
+        return plain, False
+    found = in_rho(rule, state, min(max(state.widest, 1), many) * many * rule.limit, plain)
+    return found, found is not plain
+
+
+def _of_totals(budget: Budget, many: int, widest: int) -> Bound:
     if budget.lifetime is not None and budget.lifetime <= many * budget.epsilon:
         return budget.lifetime, Fraction(0)
     alone = widest <= 1 or not budget.delta
@@ -144,18 +184,23 @@ def in_periods(budget: Budget, many: int, widest: int) -> Bound:
     return (many * budget.epsilon, delta) if delta < LEAST_BOUND else None
 
 
-def promise(budget: Budget, unit: PrivacyUnit, many: int, state: Most) -> str:
+def promise(rule: Filter, unit: PrivacyUnit, many: int, state: Most) -> str:
     """Say what the totals promise one unit in so many periods, whatever is asked from here on."""
+    budget = rule.budget
     if state.start != State.zero():
         return f"no bound{NONE_NAMED}"
-    found = in_periods(budget, many, state.widest)
+    found, of_rhos = in_periods(rule, many, state)
     if found is None:
         return f"no bound: delta would be {show(LEAST_BOUND)} or more"
-    apart = budget.delta and many > 1 and state.widest <= 1 and not budget.lifetime
-    return _terms(*found) + f" as long as every question names one {unit.period}" * bool(apart)
+    apart = (
+        budget.delta and many > 1 and (state.widest <= 1 or (of_rhos and state.widest < many)) and not budget.lifetime
+    )
+    named = f"one {unit.period}" if state.widest <= 1 else f"at most {state.widest:,} {unit.period}s"
+    terms = [f"every question names {named}"] * bool(apart) + ["no question spends delta"] * of_rhos
+    return _terms(*found) + (f" as long as {' and '.join(terms)}" if terms else "")
 
 
-def group_text(budget: Budget, unit: PrivacyUnit, state: State, size: int, periods: Any) -> str:
+def group_text(rule: Filter, unit: PrivacyUnit, state: State, size: int, periods: Any) -> str:
     """Say what the total promises one unit in so many periods.
 
     Raises
@@ -168,7 +213,7 @@ def group_text(budget: Budget, unit: PrivacyUnit, state: State, size: int, perio
             "periods= gives the promise for one unit in several periods: it needs a budget for each period, unit= and "
             "a size of 1, session.group(periods=7)"
         )
-    return f"one {unit.column!r} in {many:,} {unit.period}s: {promise(budget, unit, many, state)}"
+    return f"one {unit.column!r} in {many:,} {unit.period}s: {promise(rule, unit, many, state)}"
 
 
 def _terms(epsilon: Fraction, delta: Fraction, rounding: str = ROUND_CEILING) -> str:
@@ -193,7 +238,8 @@ def spent(rule: Filter, state: Most, unit: PrivacyUnit, one: Odometer) -> Period
     told = told_as(text, epsilon, delta, ROUND_CEILING, one.guarantee, rule.budget.delta)
     made = PeriodSpent(told, told.epsilon, told.delta, told.guarantee)
     made.period = one
-    return made
+    known = unit.column is not None and state.start == State.zero() and rho_of_groups(rule, state) is not None
+    return made.in_rho(of_somebody(state)) if known else made
 
 
 def _until(rule: Filter, state: Most) -> str:
@@ -201,6 +247,6 @@ def _until(rule: Filter, state: Most) -> str:
     if state.start != State.zero():
         return NONE_NAMED
     many = 0
-    while many < len(state.periods) and in_periods(rule.budget, many + 1, state.widest) is not None:
+    while many < len(state.periods) and in_periods(rule, many + 1, state)[0] is not None:
         many += 1
     return f": nothing is promised in more than {many:,}"

@@ -17,6 +17,7 @@ from pandas_dp.books import budget_words, odometer, period_words
 from pandas_dp.books import certificate_contents as contents
 from pandas_dp.books.amounts import Most, kept
 from pandas_dp.books.certificate_contents import WORDS, Account, Certificate
+from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.facts.periods import Periods
 from pandas_dp.release.summary import Shown
@@ -59,12 +60,13 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
     spent, budget = account.spent, rule.budget
     answers = list(account.answers.values())
     over = budget_words.is_over(rule, state)
+    limit = {"rho": str(rule.limit)} if isinstance(rule, ZCDPFilter) else {}
     return {
         "budget": account.name,
         "part_of": account.whole,
         "promise": odometer.promise(rule, unit, state),
         "total": {
-            **_of_one(account, {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}),
+            **_of_one(account, {"epsilon": str(budget.epsilon), "delta": str(budget.delta), **limit}),
             "plan": [[str(price), count] for price, count in budget.plan],
             "holds": not over,
         },
@@ -72,6 +74,7 @@ def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]
             "words": str(spent),
             "epsilon": str(Fraction(spent.epsilon)) if spent.epsilon.is_finite() else None,
             "delta": str(Fraction(spent.delta)),
+            **({"rho": str(Fraction(rho))} if (rho := getattr(spent, "rho", None)) is not None else {}),
             "sums": {name: str(used) for name, used in _sums(account).items()},
         },
         "unit": {

@@ -57,7 +57,7 @@ from pandas_dp.session.session import PART, Session
 
 UNIT = ("unit", "max_rows", "max_groups", "max_rows_per_group")
 WHEN = ("period", "time", "zone")
-TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "lifetime", "neighbors", *UNIT, *WHEN)
+TERMS = ("name", "epsilon", "rho", "delta", "accountant", "delta_reserved", "lifetime", "neighbors", *UNIT, *WHEN)
 ROWS = (
     "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have several "
     "rows, open one that protects people, under another name where this one has answered: {line}"
@@ -98,17 +98,19 @@ class BudgetTerms:
         for term in given:
             if term not in TERMS:
                 raise ArgumentValueError(f"a budget has no {term!r}{did_you_mean(term, TERMS)}: {EXAMPLE}")
-        for term, example in (("name", '"visits"'), ("epsilon", "3")):
-            if term not in given:
-                raise ArgumentTypeError(f"a budget needs its {term}: {term} = {example}")
+        if "name" not in given:
+            raise ArgumentTypeError('a budget needs its name: name = "visits"')
+        if ("epsilon" in given) == ("rho" in given):
+            lacks = "has one total, epsilon or rho" if "rho" in given else "needs its epsilon"
+            raise ArgumentTypeError(f"a budget {lacks}: epsilon = 3")
         name = given["name"]
         if not isinstance(name, str) or not name or PART in name:
             raise ArgumentTypeError('name must be a text without "::", which marks parts of a budget: name = "visits"')
         column, rows, groups, each = (given.get(term) for term in UNIT)
         unit = opening.privacy_unit(column, rows, groups, each, given.get("neighbors", "add_remove"))
-        budget = opening.total(
-            given["epsilon"], given.get("delta", 0), given.get("delta_reserved"), given.get("accountant", "auto")
-        )
+        total = opening.total if "epsilon" in given else opening.total_of_rho
+        amount = given["epsilon"] if "epsilon" in given else given["rho"]
+        budget = total(amount, given.get("delta", 0), given.get("delta_reserved"), given.get("accountant", "auto"))
         budget = periods.capped(budget, given.get("lifetime"), given.get("period"), column)
         return cls(name, budget, unit, tuple(given.get(term) for term in WHEN))
 

@@ -109,8 +109,9 @@ def run(options: argparse.Namespace) -> int:
             )
             raise LedgerError(f"{error}{more}") from None
     if person := terms.person_column(empty, options.ledger):
+        total = f"--total {options.total}" if options.total_rho is None else f"--total-rho {options.total_rho}"
         told(
-            ROWS.format(column=person, line=f"--total {options.total} {PEOPLE.format(column=shlex.quote(person))}"),
+            ROWS.format(column=person, line=f"{total} {PEOPLE.format(column=shlex.quote(person))}"),
             DONE,
         )
     if twice:
@@ -134,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _without_terms(options: argparse.Namespace) -> Iterator[str]:
     """The command line without the terms of a budget."""
-    terms = ("total", "total_delta", "neighbors", "lifetime", *UNIT, *WHEN)
+    terms = ("total", "total_rho", "total_delta", "neighbors", "lifetime", *UNIT, *WHEN)
     names, value = {f"--{term.replace('_', '-')}" for term in terms}, False
     yield "pandas-dp"
     for word in options.typed:
@@ -146,7 +147,7 @@ def _without_terms(options: argparse.Namespace) -> Iterator[str]:
 
 def _missing(options: argparse.Namespace) -> list[str]:
     """The options without which no question is asked, as one would type them."""
-    opened = options.total is not None or existing_ledger(options.ledger) is not None
+    opened = options.total is not None or options.total_rho is not None or existing_ledger(options.ledger) is not None
     needed = {
         "--epsilon=0.5": any(getattr(options, price) for price in ("epsilon", "rho", "within")),
         "--ledger=visits.dpledger": options.ledger,
@@ -225,10 +226,14 @@ def _terms(options: argparse.Namespace) -> BudgetTerms:
     if options.lifetime is not None:
         said["lifetime"] = _number(options.lifetime, "lifetime")
     said = {term: value for term, value in said.items() if value is not None}
-    if options.total is not None:
-        total = _number(options.total, "total")
-        positive_epsilon(total, "--total")
-        return replace(BudgetTerms.of({"name": options.name, "epsilon": total, **said}), reason=options.reason)
+    for term, option in (("epsilon", "total"), ("rho", "total_rho")):
+        if (typed := getattr(options, option)) is not None:
+            said[term] = _number(typed, option.replace("_", "-"))
+            positive_epsilon(said[term], f"--{option.replace('_', '-')}")
+    if options.total is not None and options.total_rho is not None:
+        raise ArgumentTypeError("a budget has one total: --total 3, or --total-rho 0.5")
+    if "epsilon" in said or "rho" in said:
+        return replace(BudgetTerms.of({"name": options.name, **said}), reason=options.reason)
     if said:
         raise ArgumentTypeError(
             "the terms of a budget are named with its total: add --total 3, or leave them out to continue it"

@@ -37,7 +37,7 @@ def check(name: str, options: argparse.Namespace, in_plan: bool) -> str:
         raise ArgumentTypeError("--reason ... is a placeholder: say why, in your own words")
     if options.reason is not None or not options.new:
         return ""
-    total = ["--total=3"] * (not in_plan and options.total is None)
+    total = ["--total=3"] * (not in_plan and options.total is None and options.total_rho is None)
     made = f"say why, on record: {words.line(['pandas-dp', *options.typed, *total, '--reason', '...'])}"
     if file := second_budgets.similar_file(options.ledger, name):
         right = _instead(options, options.ledger, os.path.join(os.path.dirname(options.ledger), file))

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pandas_dp.books.amounts import Most, paid, refused
+from pandas_dp.books.amounts import RHO_DIGITS, Most, paid, refused
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.numbers import rounded
 from pandas_dp.queries.json_values import toml
 from pandas_dp.queries.planning import Planned, Terms, Wanted, accounts, for_errors, for_total
 from pandas_dp.queries.pricing import Put
 from pandas_dp.queries.query import Query, carried
 from pandas_dp.queries.together import groups_of
 from pandas_dp.release import reconcile as reconciling
+from pandas_dp.session.opening import total_of_rho
 from pandas_dp.session.registry import table_of
 
 CAN = (
@@ -38,6 +41,8 @@ class Plan(Spelled, Sequence[Query]):
         The total.
     accountant : str
         How that total is counted; "plan" where it pays for prices that are declared beforehand.
+    rho : Fraction or None
+        What the prices add up to where the accountant is "zcdp", which counts it.
     accounts : dict of str to Fraction or None
         The least epsilon by each accountant that was looked at; None of one that cannot count these queries.
 
@@ -57,10 +62,13 @@ class Plan(Spelled, Sequence[Query]):
     def __init__(self, planned: Planned, puts: Sequence[Put], of: Sequence[int]) -> None:
         paid, self.accounts, groups = planned
         self.epsilon, self.delta, self.accountant = paid.epsilon, paid.terms.delta, paid.terms.accountant
+        rhos = sum((choice.loss.rho for choice in paid.chosen), Fraction(0))
+        self.rho = rounded(rhos, RHO_DIGITS, ROUND_HALF_EVEN) if self.accountant == "zcdp" and rhos else None
+        self._reserved = paid.terms.reserved
         self._groups, self._of = [(group.places, group.complete) for group in groups], tuple(of)
         chosen = list(zip(puts, paid.chosen, strict=True))
         queries = [_at(put.query, price) for put, (price, _) in chosen]
-        errors = [put.error(price).error for put, (price, _) in chosen]
+        errors = [put.error(price).error.replace("preview(..., rows=", "plan(..., rows=") for put, (price, _) in chosen]
         for group in groups:
             told = group.errors([paid.chosen[at] for at in group.places])
             for at, error in zip(group.places, told, strict=True):
@@ -95,6 +103,7 @@ class Plan(Spelled, Sequence[Query]):
             "delta": self.delta,
             "accountant": "auto" if declared else self.accountant,
             "plan": self._paid if declared else None,
+            "delta_reserved": self._reserved,
         }
 
     if not TYPE_CHECKING:  # see `Spelled`
@@ -191,7 +200,8 @@ class Plan(Spelled, Sequence[Query]):
         known = [f"{name} {show(epsilon)}" for name, epsilon in self.accounts.items() if epsilon is not None]
         beside = [f"  lowest epsilon by accountant: {', '.join(known)}"] * (len(known) > 1)
         number = f"{len(self):,} quer{'y' if len(self) == 1 else 'ies'}"
-        return "\n".join([f"{number} for {self.total}, accountant {self.accountant!r}", *lines, *beside])
+        rho = "" if self.rho is None else f" (rho about {show(rounded(self.rho, 4))})"
+        return "\n".join([f"{number} for {self.total}{rho}, accountant {self.accountant!r}", *lines, *beside])
 
 
 @example(LINE, typed=True)
@@ -205,6 +215,7 @@ def plan(
     rows: Any = None,
     reconcile: bool = False,
     complete: Any = None,
+    rho: Any = None,
 ) -> Plan:
     """Find prices for several queries: the lowest total for wanted errors, or the errors for a total. Nothing is charged.
 
@@ -222,7 +233,8 @@ def plan(
         it is cheaper.
     accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp", "plan"}
         How the total will be counted, as for ``protect``, or "plan" for declared prices. The default is the one with the
-        lowest epsilon; or "pure", which needs no delta, if it costs at most 1 % more.
+        lowest epsilon; or "pure", which needs no delta, if it costs at most 1 % more. Where the frame has a budget that counts
+        rho and no delta is typed, the default is to count as that budget does, with its delta.
     rows : int, optional
         Roughly how many rows count, if that is public: the errors of means depend on it.
     reconcile : bool
@@ -230,6 +242,8 @@ def plan(
         then cost less.
     complete : list of str, optional
         With ``reconcile=True``: columns for which no row is outside the listed keys or bins of any table, as for `reconcile`.
+    rho : number, optional
+        A total in zero-concentrated differential privacy in place of epsilon, as for ``protect``.
 
     Returns
     -------
@@ -270,9 +284,16 @@ def plan(
         raise ArgumentValueError(f"queries must hold between 1 and {MOST_QUERIES:,} queries: {LINE}")
     if carried(frame) is None:
         raise ArgumentTypeError(f"frame must be the DataFrame that will be asked: {LINE}")
+    if epsilon is not None and rho is not None:
+        raise ArgumentValueError("a plan has one total, epsilon= or rho=: plan(queries, frame=df, rho=0.1)")
     total = None if epsilon is None else numbers.positive_epsilon(numbers.unquoted(epsilon))
     known = None if rows is None else numbers.positive_int(rows, "rows")
-    terms, together = _terms(accountant, numbers.small_delta(delta)), numbers.flag(reconcile, "reconcile")
+    together = numbers.flag(reconcile, "reconcile")
+    if rho is not None:
+        budget = total_of_rho(rho, delta, None, accountant)
+        total, terms = budget.epsilon, [Terms(budget.accountant, budget.delta, budget.delta_reserved)]
+    else:
+        terms = _terms(accountant, numbers.small_delta(delta), frame)
     if complete is not None and not together:
         raise ArgumentValueError("complete= goes with reconcile=True: plan(..., reconcile=True, complete=['sex'])")
     unique: dict[Any, int] = {}
@@ -284,9 +305,13 @@ def plan(
     return Plan(for_errors(wanted) if total is None else for_total(wanted, total), puts, of)
 
 
-def _terms(accountant: Any, delta: Fraction) -> list[Terms]:
+def _terms(accountant: Any, delta: Fraction, frame: pd.DataFrame) -> list[Terms]:
     """What the total may be counted by."""
     if accountant == "auto":
+        dp = None if delta else carried(frame)
+        known = None if dp is None else table_of(dp._frame).session.budget
+        if known is not None and known.accountant == "zcdp":
+            return [Terms("zcdp", known.delta, known.delta_reserved)]
         return accounts(delta)
     if accountant not in PAYING:
         raise ArgumentValueError(f"accountant must be one of {', '.join(map(repr, PAYING))}, or left out")

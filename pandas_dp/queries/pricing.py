@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -11,7 +12,8 @@ import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import SAY, Aggregate, ExpectedError, Terms, in_numbers, least_epsilon
-from pandas_dp.aggregates.told import bought
+from pandas_dp.aggregates.told import bought, least_rho
+from pandas_dp.aggregates.told import up as up
 from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -20,8 +22,6 @@ from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.queries.query import DEFAULTS, Query
 from pandas_dp.tables.protected import Table
 
-DIGITS = 4  # of prices and totals, which are rounded up
-ANY_DELTA = Fraction(1, 10**6)  # by which Gaussian noise for an error is found; what counts is its rho
 WITHOUT = "the error of {!r} depends on the number of rows: say about how many, plan(queries, frame=df, rows=10_000)"
 NO_ERROR = "the error of {!r} is not known in advance: give that query a price, pandas_dp.query(epsilon=0.5)"
 
@@ -149,13 +149,11 @@ class Put:
     def _gaussian(self, wanted: Accuracy) -> list[Fraction]:
         """The least rho for an error; none where the query has no Gaussian noise."""
         try:
-            try:
-                epsilon = self.aggregate.epsilon_for(replace(wanted, delta=ANY_DELTA), self.terms)
-            except ArgumentTypeError:
+            rho = least_rho(self.aggregate, wanted, self.terms)
+            return [] if rho is None else [rho]
+        except ArgumentTypeError:
+            with suppress(ArgumentValueError):
                 return [self._by_rows(wanted, lambda rho: Price(rho=rho))]
-            loss = self.at(Price(epsilon, ANY_DELTA)).loss
-            return [up(loss.rho)] if loss.parts and loss.epsilon is None and not loss.delta else []
-        except ArgumentValueError:
             return []
 
     def _by_rows(self, wanted: Accuracy, price: Callable[[Fraction], Price]) -> Fraction:
@@ -183,8 +181,3 @@ def over(price: Price, factor: Fraction) -> Price:
     if price.rho is not None:
         return Price(rho=up(price.rho / factor**2))
     return replace(price, epsilon=up((price.epsilon or Fraction(0)) / factor))
-
-
-def up(x: Fraction) -> Fraction:
-    """Round up as prices and totals are."""
-    return numbers.rounded(x, DIGITS)

@@ -13,7 +13,8 @@ import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Aggregate, Caution
-from pandas_dp.aggregates.told import bought
+from pandas_dp.aggregates.told import price_for
+from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
@@ -102,8 +103,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         return made
 
     def _then(self, more: tuple[Step, ...]) -> PricedFrame:
-        table = frames.lookup(self._frame)
-        if table is not None:
+        if (table := frames.lookup(self._frame)) is not None:
             table.check_steps(more)
         read = frozenset[str]().union(*(step.reads for step in more))
         return cast("PricedFrame", self._with(_steps=self._steps + more, _made=self._made_for(read)))
@@ -320,7 +320,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             if isinstance(price, Accuracy):
                 terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
                 asked = str(AskedQuery(call, aggregate, self._steps, Price(), own=own))
-                price = Price(bought(lambda error: aggregate.epsilon_for(error, terms), price, asked), price.delta)
+                price = price_for(aggregate, price, terms, isinstance(table.session._rule, ZCDPFilter), asked)
             query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
             if self._ahead is not None:
                 return self._ahead(table, query, columns, self._fresh)

@@ -240,6 +240,11 @@ class Release(Spelled):
                 "type mean('age', bounds=(0, 120), population=True)"
             )
         known: ErrorModel | None = population_of(self._provenance.error)
+        if known is None and self.query.averages:
+            raise ArgumentTypeError(
+                "of a mean of these draws the error of the noise alone is known; the answers before it may tell more, each by "
+                "its own .interval(0.95, of='population')"
+            )
         if known is None:
             raise ArgumentTypeError(
                 "this answer does not tell how far values spread. These do: mean('age', bounds=(0, 120), population=True), "

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer, SingleLook, Steps, Terms, least_epsilon, noise_of
+from pandas_dp.aggregates.told import least_rho, price_for
 from pandas_dp.core import gate
-from pandas_dp.core.filters import PureFilter
+from pandas_dp.core.filters import PureFilter, ZCDPFilter
 from pandas_dp.core.measurement import AddsUp, Measurement
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.privacy import Price, PrivacyLoss, show
@@ -31,6 +32,9 @@ NO_MEAN = (
     "df.dp(epsilon=1, fresh=True)"
 )
 ANEW = "a new draw, not a refinement:"
+AS_GOOD = (
+    "averaged with what was drawn before: of Gaussian noise that is as exact as one draw for all these rhos together"
+)
 OTHER_ROWS = (
     "an answer is refined from the rows it was drawn from: by the same question, for the same frame or one of the same table= "
     "and version=, with the schema and the public facts it had. Ask anew: df.dp(epsilon=0.5).count()"
@@ -214,16 +218,20 @@ def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, wh
     session, known = table.session, _others(entry, base, table)
     asked: Any = base.query.aggregate
     if isinstance(offer, Accuracy):
-        wanted = _terms(base, table, Price(Fraction(1)))
+        wanted, rhos = _terms(base, table, Price(Fraction(1))), isinstance(session._rule, ZCDPFilter)
 
-        def noise_at(epsilon: Fraction) -> Noise:
-            return noise_of(asked.look(replace(wanted, price=Price(epsilon))))
+        def half_width(price: Price, *known: Noise) -> float:
+            noise = noise_of(asked.look(replace(wanted, price=price)))
+            return (MeanNoise.of([*known, noise]) if known else noise).half_width(level)
 
         level, noises = offer.level, [one.noise for one in known]
-        most = noise_at(asked.epsilon_for(offer, wanted)).half_width(level)
+        most = half_width(price_for(asked, offer, wanted, rhos))
         if MeanNoise.of(noises).half_width(level) <= most:
             return None
-        offer = Price(least_epsilon(lambda e: MeanNoise.of([*noises, noise_at(e)]).half_width(level) <= most))
+        prices = [Price(least_epsilon(lambda epsilon: half_width(Price(epsilon), *noises) <= most))]
+        if rhos and least_rho(asked, offer, wanted) is not None:
+            prices.append(Price(rho=least_epsilon(lambda rho: half_width(Price(rho=rho), *noises) <= most)))
+        offer = min(prices, key=lambda price: asked.loss(replace(wanted, price=price)).rho)
     key = f"{base.request.key} and once more at {offer}{f' beside {entry}' * table.grows}"
     found = session._ledger.stored(session.name, key)
     if found is None and table.grows and base.content != table.content:
@@ -241,12 +249,13 @@ def _averaged(entry: int, base: Drawn, table: Table, offer: Price | Accuracy, wh
         answer: Answer = asked.answer(mean, replace(look, mechanism=noise), terms)
         return answer
 
+    gaussian = offer.rho is not None and all(one.price.rho is not None for one in others)
     query = replace(
         base.query,
         price=offer,
         refines=tuple(worse for one in others for worse in session._drawn[one.entry].query.refines),
         averages=tuple((one.entry, one.price) for one in others),
-        notes=(*base.query.notes, f"{ANEW} {why}"),
+        notes=(*base.query.notes, AS_GOOD if gaussian else f"{ANEW} {why}"),
     )
     request = table.request(query, base.columns, fresh=False)
     return replace(request, key=key, recipe=steps), query, request.key

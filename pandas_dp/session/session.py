@@ -18,7 +18,7 @@ import pandas as pd
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.books import odometer, period_words
-from pandas_dp.books.amounts import state_of
+from pandas_dp.books.amounts import rho_of_groups, state_of
 from pandas_dp.books.odometer import Odometer, extended, group_text
 from pandas_dp.books.views import PART as PART
 from pandas_dp.books.views import Answered, Books, draw_budget, session_card, session_text
@@ -389,7 +389,8 @@ class Session:
         Notes
         -----
         Tables that differ in k units are k steps apart: k epsilon, and delta (e^(k epsilon) - 1) / (e^epsilon - 1). Source:
-        Dwork, Roth 2014, Theorem 2.2.
+        Dwork, Roth 2014, Theorem 2.2. A budget that counts rho, none of whose answers spent delta, promises k^2 rho (Bun,
+        Steinke 2016, Proposition 27), told as the epsilon of the budget's delta.
 
         Examples
         --------
@@ -399,10 +400,11 @@ class Session:
         >>> session.group(3)
         'any 3 rows together: epsilon=9'
         """
+        rule, state = self._ledger.rule(self.name), self._state
         if periods is not None:
-            return period_words.group_text(self.budget, self.unit, self._state, positive_int(size, "size"), periods)
-        promised = odometer.promised(self._ledger.rule(self.name), self._state)
-        return group_text(promised, self.unit, positive_int(size, "size"))
+            return period_words.group_text(rule, self.unit, state, positive_int(size, "size"), periods)
+        rho = rho_of_groups(rule, state)
+        return group_text(odometer.promised(rule, state), self.unit, positive_int(size, "size"), rho)
 
     @property
     def releases(self) -> pd.DataFrame:

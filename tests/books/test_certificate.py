@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from datetime import UTC, datetime
@@ -512,3 +513,22 @@ def test_labels_below_the_bars_tell_months_apart():
     assert answer.size == 12
     drawn = re.findall(r'text-anchor="middle">([^<]*)</text>', str(df.dp.session.report()))
     assert len(drawn) == len(set(drawn)) == 12
+
+
+def test_a_budget_of_rhos_tells_what_is_left_as_rho(tmp_path):
+    """Spent 2.49 of 5.24, left 2.76: epsilons of zCDP are no difference of each other. The statement had no rho."""
+    df = people()
+    session = df.dp.protect(rho=0.5, name=fresh())
+    assert facts(Page(str(session.report())))["What was published"] == "Nothing yet. Left: rho 0.5."
+    df.dp(rho=0.1).count()
+    df.dp(rho=0.2).count("age")
+    page = session.report()
+    assert facts(Page(str(page)))["What was published"].endswith(
+        "Spent: rho 0.3 (epsilon 5.2) of about 0.5 (epsilon 6.85558). Left: rho 0.2."
+    )
+    assert "as rho, below" in str(page)
+    session.report(tmp_path / "told.json")
+    told = json.loads((tmp_path / "told.json").read_text("utf-8"))["budgets"][0]
+    assert 0 <= Fraction(told["total"]["rho"]) - Fraction("0.5") < Fraction("1e-5")
+    assert Fraction(told["total"]["rho"]) == session._rule.limit
+    assert told["spent"]["rho"] == "3/10"

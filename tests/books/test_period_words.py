@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import re
 from fractions import Fraction as F
+from itertools import product
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from pandas_dp.books import odometer, period_words
-from pandas_dp.books.amounts import Most, group_delta
+from pandas_dp.books.amounts import Most, group_delta, rho_of_groups
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.session.opening import total_of_rho
 
 DAYS = '["D","t","naive",null,[]]'
 UNIT, ROW = PrivacyUnit("who", 2, 2, 2, periods=DAYS), PrivacyUnit(periods=DAYS)
@@ -80,16 +86,19 @@ def test_charges_that_name_no_day_leave_no_bound_for_a_person():
 def test_the_promise_for_several_days_says_what_ends_it():
     """A later question over two days ends (k epsilon, k delta); a charge that names no day ends any promise to a person."""
     rule, state = asked(HYBRID, "0.5")
-    assert period_words.promise(HYBRID, UNIT, 1, state) == "epsilon=1, delta=1e-6"
-    assert period_words.promise(HYBRID, UNIT, 7, state) == (
+    assert period_words.promise(filter_for(HYBRID), UNIT, 1, state) == "epsilon=1, delta=1e-6"
+    assert period_words.promise(filter_for(HYBRID), UNIT, 7, state) == (
         "epsilon=7, delta=7e-6 as long as every question names one day"
     )
     _, wide = asked(HYBRID, "0.5", widest=2)
-    assert period_words.promise(HYBRID, UNIT, 7, wide).startswith("epsilon=7, delta=0.0006")
+    assert period_words.promise(filter_for(HYBRID), UNIT, 7, wide).startswith("epsilon=7, delta=0.0006")
     rule, pure = asked(PURE, "1")
-    assert period_words.promise(PURE, UNIT, 7, pure) == "epsilon=7"
+    assert period_words.promise(filter_for(PURE), UNIT, 7, pure) == "epsilon=7"
     put_on_record = Most.of(rule, State.zero().plus(rule.charge(PrivacyLoss.pure(F(1)))), pure.periods, 1)
-    assert period_words.promise(PURE, UNIT, 7, put_on_record) == "no bound, as answers that name none count in each"
+    assert (
+        period_words.promise(filter_for(PURE), UNIT, 7, put_on_record)
+        == "no bound, as answers that name none count in each"
+    )
 
 
 def test_what_is_left_is_told_day_by_day():
@@ -176,3 +185,84 @@ def test_days_that_spent_most_in_different_currencies_are_no_day_that_spent_both
     assert ahead.refusal is None
     frame.dp.period("2026-11-24").dp(epsilon=0.25).count()
     frame.dp.period("2026-11-25").dp(epsilon=1).count()
+
+
+def spent_rho(*prices, widest=1, total=F(8, 100)):
+    """A month each, in Gaussian noise, of a budget of rho."""
+    rule = filter_for(total_of_rho(total, 0, None, "auto"))
+    states = {
+        month: State.zero().plus(rule.charge(PrivacyLoss.gaussian(F(price)))) for month, price in enumerate(prices)
+    }
+    return rule, Most.of(rule, State.zero(), states, widest)
+
+
+def exact_delta(epsilon, rho):
+    """Of one Gaussian mechanism, of continuous noise: that of mu = sqrt(2 rho) (Balle, Wang 2018)."""
+    mu, e = math.sqrt(2 * rho), float(epsilon)
+    return norm.cdf(mu / 2 - e / mu) - math.exp(e + norm.logcdf(-mu / 2 - e / mu))
+
+
+@pytest.mark.parametrize("many", [1, 2, 6, 12, 400])
+def test_rhos_of_months_add_up_for_somebody_who_is_in_all_of_them(many):
+    """Of twelve months nothing was promised, and six were told as 5.96 at 5.4e-10."""
+    rule, state = spent_rho(*["0.08"] * many)
+    told = odometer.spent(rule, state, UNIT)
+    assert float(told.rho) == pytest.approx(0.08 * many)
+    delta = exact_delta(told.epsilon, 0.08 * many)  # each answer moves by its whole sensitivity
+    assert float(told.delta) / 300 < delta <= float(told.delta)
+    if many > 1:
+        assert told.delta == F("1e-10")
+        promised = period_words.promise(rule, UNIT, many, state)
+        assert promised.endswith(", delta=1e-10 as long as every question names one day and no question spends delta")
+        epsilon = float(promised.removeprefix("epsilon=").partition(",")[0])
+        assert float(told.epsilon) <= epsilon <= 1.01 * float(told.epsilon)
+
+
+def test_questions_about_several_months_move_by_more():
+    rule, state = spent_rho(*["0.02"] * 6, widest=3)
+    told = odometer.spent(rule, state, UNIT)
+    assert float(told.rho) == pytest.approx(3 * 6 * 0.02)
+    # two questions about three months each, which move by three times as much
+    assert exact_delta(told.epsilon, 2 * 3**2 * 0.02) <= float(told.delta)
+    assert exact_delta(0.9 * float(told.epsilon), 2 * 3**2 * 0.02) > 1e-13
+    assert "at most 3 days and no question spends delta" in period_words.promise(rule, UNIT, 6, state)
+    assert period_words.promise(rule, UNIT, 3, state).endswith("delta=1e-10 as long as no question spends delta")
+
+
+def test_where_a_delta_was_spent_no_rule_for_rhos_holds():
+    rule, state = spent_rho(*["0.01"] * 12)
+    states = {**state.periods, 3: dataclasses.replace(state.periods[3], delta=F("1e-12"))}
+    known = period_words.in_rho(rule, state, F(1, 10), None)
+    assert known is not None
+    assert period_words.in_rho(rule, state, F(1, 10), (F(1), F(0))) == (1, 0)
+    assert period_words.in_rho(rule, state, F(1, 10), (F(10), F(0))) == known
+    assert period_words.in_rho(rule, Most.of(rule, State.zero(), states, 1), F(1, 10), None) is None
+    hybrid = filter_for(HYBRID)
+    assert period_words.in_rho(hybrid, Most.of(hybrid, State.zero(), {}, 1), F(1, 10), None) is None
+
+
+def test_what_goes_on_interactively_costs_a_chain_no_more_than_the_square_of_its_length():
+    """Randomized response of k e, against k^2 times the rho that e is charged: divergences of exact laws."""
+    for e, k, a in product([0.01, 0.3, 1, 4], [2, 3, 10], [1.01, 2, 7, 50]):
+        p = np.array([k * e, 0.0]) - np.logaddexp(k * e, 0)  # logarithms of both chances
+        divergence = np.logaddexp(*(a * p + (1 - a) * p[::-1])) / (a - 1)
+        assert divergence <= a * k**2 * float(PrivacyLoss.pure(F(str(e))).rho)
+
+
+@pytest.mark.parametrize("size", [2, 5, 30])
+@pytest.mark.parametrize("rho", ["0.01", "0.5", "3"])
+def test_a_group_of_k_is_told_k_squared_rhos(rho, size):
+    """Of rho=3 and four rows it was said that delta would be 1."""
+    rule = filter_for(total_of_rho(F(rho), 0, None, "auto"))
+    told = odometer.group_text(rule.budget, PrivacyUnit(), size, rho_of_groups(rule, State.zero()))
+    found = re.fullmatch(
+        r"any \d+ rows together: epsilon=(\S+), delta=1e-10 \(rho about (\S+)\), as long as no question spends delta",
+        told,
+    )
+    epsilon, whole = float(found[1]), size**2 * float(F(rho))
+    assert float(found[2]) == pytest.approx(whole, rel=1e-3)
+    assert 1e-10 / 1000 < exact_delta(epsilon, whole) <= 1e-10
+    spent = dataclasses.replace(State.zero(), delta=F("1e-12"))
+    assert rho_of_groups(rule, spent) is None
+    over = dataclasses.replace(State.zero(), renyi=rule.limit + 1)
+    assert rho_of_groups(rule, over) is None

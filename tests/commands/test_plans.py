@@ -86,6 +86,7 @@ def test_prices_are_planned_by_shares_or_by_errors():
         (lambda p: p.update(budget=3), r"budget of a plan is a table: \[budget\]"),
         (lambda p: p["budget"].pop("name"), 'a budget needs its name: name = "visits"'),
         (lambda p: p["budget"].pop("epsilon"), "a budget needs its epsilon"),
+        (lambda p: p["budget"].update(rho=0.1), "a budget has one total, epsilon or rho: epsilon = 3"),
         (lambda p: p["budget"].update(epsilom=3), "did you mean 'epsilon'"),
         (lambda p: p["budget"].update(name="a::b"), "must be a text without"),
         (lambda p: p["budget"].pop("max_rows"), "unit needs max_rows"),

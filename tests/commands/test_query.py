@@ -15,6 +15,8 @@ from support.commands import SECRET, command, entries, spent, visits
 import pandas_dp
 from pandas_dp.__main__ import main
 from pandas_dp.commands.query import in_shell
+from pandas_dp.core.ledger import open_ledger
+from pandas_dp.session.opening import total_of_rho
 
 MEAN = "mean('cost', bounds=(0, 100))"
 TOTAL = ("--total", 3, "--unit", "pid", "--max-rows", 4)
@@ -72,6 +74,17 @@ def test_other_currencies(ask):
     done = ask("count('cost')", "--within", "30", "--confidence", "0.9")
     assert "± " in done.stdout
     assert len(entries(ask.path / "books")) == 4
+
+
+def test_a_total_in_rho(ask):
+    """``--total-rho`` was taken for a slip of ``--total``, and no refusal had the call that works."""
+    refusal = ask("count()", "--rho", "0.01", "--total-rho", "0.1", "--total", "3").stderr
+    assert "a budget has one total: --total 3, or --total-rho 0.5" in refusal
+    for version in (1, 2):
+        assert ask("count()", "--rho", "0.05", "--total-rho", "0.1", "--version", str(version)).returncode == 0
+    assert ask("count()", "--rho", "0.001", "--version", "3").returncode == 3
+    rule = open_ledger(ask.path / "books").rule("visits")
+    assert rule.budget == total_of_rho(Fraction(1, 10), 0, None, "auto")
 
 
 def test_json(ask):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import tomllib
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -527,3 +528,26 @@ def test_a_plan_for_single_rows_opens_no_budget_of_people():
     mine.dp.protect(plan=plan, unit="pid", max_rows=10, name=name)  # as it says: nothing was asked yet
     (rows,) = plan(mine)
     assert rows.interval()[1] - rows.interval()[0] <= 60
+
+
+def test_a_plan_for_a_budget_of_rhos_counts_as_that_does():
+    """Its total was 1.212 at another delta, by an accountant that the budget has not, where the session said 1.79."""
+    df = protected(pd.DataFrame({"age": range(5000)}), None, rho=0.1)
+    queries = [pandas_dp.query(rho=0.01).count(), pandas_dp.query(within=20).count("age")]
+    plan = pandas_dp.plan(queries, frame=df)
+    assert (plan.accountant, plan.delta, plan.rho) == ("zcdp", Fraction(1, 10**10), Fraction("0.015072"))
+    assert "(rho about 0.01508), accountant 'zcdp'" in repr(plan)
+    plan(df)
+    assert df.dp.session.spent.rho == Decimal("0.015072")
+    assert float(df.dp.session.spent.epsilon) == pytest.approx(float(plan.epsilon), rel=1e-2)
+    whole = pandas_dp.plan(queries, frame=df, rho=0.1)
+    assert whole.terms["epsilon"] == df.dp.session.budget.epsilon
+    assert 0.095 < whole.rho <= Fraction(1, 10)
+    other = pd.DataFrame({"age": range(5000)})
+    other.dp.protect(plan=whole, name=fresh())
+    assert other.dp.session.budget == df.dp.session.budget
+    with pytest.raises(ArgumentValueError, match="a plan has one total"):
+        pandas_dp.plan(queries, frame=df, rho=0.1, epsilon=1)
+    assert pandas_dp.plan(queries, frame=df, rho=0.1, delta=1e-6).delta == Fraction(1, 10**6)
+    mean = pandas_dp.query(epsilon=1).mean("age", bounds=(0, 100))
+    assert "plan(..., rows=10_000)" in repr(pandas_dp.plan([mean], frame=df))

@@ -7,7 +7,7 @@ import pickle
 import re
 from decimal import Decimal
 from fractions import Fraction
-from math import log, sqrt
+from math import erf, log, sqrt
 
 import numpy as np
 import pandas as pd
@@ -129,7 +129,8 @@ def test_nothing_reads_as_if_more_than_the_total_was_spent(tmp_path):
     assert "spent rho about 0.1 (with Gaussian noise); left rho=0.1 of 0.2" in repr(session)
     df.dp(rho=0.0999).count("age")
     for text in (repr(session), str(session.report())):
-        told = re.findall(r"[sS]pent:? +epsilon[ =]([\d.]+) of ([\d.]+)", text)
+        told = re.findall(r"spent +epsilon=([\d.]+) of ([\d.]+)", text)
+        told += re.findall(r"Spent: rho [\d.]+ \(epsilon ([\d.]+)\) of about 0.2 \(epsilon ([\d.]+)\)", text)
         assert told
         assert all(Fraction(spent.strip(".")) <= Fraction(total.strip(".")) for spent, total in told)
     continues = re.findall(r"continues: ([\d.]+) of ([\d.]+) spent", goes_on(session._ledger, "visits", session.unit))
@@ -163,7 +164,7 @@ def test_ten_tenths_of_a_rho_are_told_as_the_whole():
     page = str(session.report())
     assert '<td class="number">0.1</td><td class="number">used up</td><td class="number">0.1</td>' in page
     with pytest.raises(AttributeError, match="the text tells what else is counted"):
-        protected(epsilon=3, delta=1e-6).dp.session.spent.rho
+        _ = protected(epsilon=3, delta=1e-6).dp.session.spent.rho
 
 
 def test_of_laplace_noise_beside_gaussian_no_sum_of_epsilons_is_told():
@@ -177,3 +178,45 @@ def test_of_laplace_noise_beside_gaussian_no_sum_of_epsilons_is_told():
     assert float(session.spent.rho) == pytest.approx(
         0.01 + 0.5 * np.tanh(0.25), abs=1e-9
     )  # one step: randomized response
+
+
+def test_a_wanted_error_buys_the_noise_that_costs_less_rho():
+    """Twenty rows were bought for 0.0107 with Laplace noise, where Gaussian noise needs half of that."""
+    df = protected(pd.DataFrame({"age": np.arange(5000) % 90, "sex": ["f", "m"] * 2500}), None, rho=1)
+    ahead = df.dp.preview(within=20).count()
+    first = df.dp(within=20).count()
+    assert (first.rho, first.epsilon) == (0.005072, None)
+    assert "rho=0.005072" in repr(ahead)
+    deviation = sqrt(1 / (2 * 0.005072))
+    assert 0.95 <= erf(20.5 / deviation / sqrt(2)) < 0.97  # of a whole number
+    of_laplace = next(e for e in np.arange(0.1, 0.2, 1e-4) if 2 * np.exp(-e * 21) / (1 + np.exp(-e)) <= 0.05)
+    assert of_laplace * np.tanh(of_laplace / 2) > 2 * 0.005072  # of one step: randomized response
+    keys = df.dp(within=20).groupby("sex", keys=["f", "m"]).size()
+    assert keys.rho == first.rho
+    assert df.dp(within=20, confidence=0.5).median("age", bounds=(0, 100)).rho is None  # a choice has no Gaussian noise
+    assert df.dp(within=20, delta=1e-7).count("age").spent.endswith("delta=1e-7")
+    plain = protected(pd.DataFrame({"age": np.arange(5000) % 90}), 3, delta=1e-6)
+    assert plain.dp(within=20).count().rho is None  # there the first Gaussian noise ends the sum of epsilons
+    better = df.dp(within=10).refine(first)
+    at_once = protected(pd.DataFrame({"age": np.arange(5000) % 90}), None, rho=1).dp(within=10).count()
+    assert first.rho + better.rho <= 1.005 * at_once.rho
+    assert better.interval().upper - better.interval().lower <= 20
+    assert any(note.startswith("averaged with what was drawn before") for note in better.notes)
+    assert df.dp(within=15).refine(better) is not None
+
+
+def test_a_refinement_in_rho_keeps_the_interval_of_the_population():
+    table = pd.DataFrame({"age": np.arange(5000) % 90})
+    df, whole = protected(table.copy(), None, rho=50), protected(table.copy(), None, rho=50)
+    first = df.dp(rho=5).mean("age", bounds=(0, 90), population=True)
+    better = df.dp(rho=5).refine(first)
+    once = whole.dp(rho=10).mean("age", bounds=(0, 90), population=True)
+    for of in ("noise", "population"):
+        had, wanted = better.interval(of=of), once.interval(of=of)
+        assert had.upper - had.lower == pytest.approx(wanted.upper - wanted.lower, rel=0.02)
+    wide = better.interval(of="population")
+    assert wide.upper - wide.lower == pytest.approx(2 * 1.96 * np.std(table["age"], ddof=1) / sqrt(5000), rel=0.02)
+    laplace = df.dp(epsilon=1).mean("age", bounds=(0, 90), population=True)
+    again = df.dp(epsilon=1).refine(laplace)
+    with pytest.raises(ArgumentTypeError, match="of a mean of these draws the error of the noise alone"):
+        again.interval(of="population")
