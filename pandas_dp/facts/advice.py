@@ -25,6 +25,7 @@ BEGUN = r"(?s)((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)
 FOUND = r"(\['[^']*'\])?\.(size|count|sum|mean)\("  # what groups of found keys answer
 WORDS = {"hierarchical": "ranges", "hierarchy": "ranges", "tree": "ranges", "cumulative": "ranges"}
 Parameters = Mapping[str, inspect.Parameter]
+SEVERAL = ("count", "sum", "mean", "var", "std", "median", "nunique")  # what is asked of each of several columns
 PARTS = ("keys", "bins")  # of which the columns say how they are typed
 PAIR = "(lower, upper)"
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -213,6 +214,9 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         wrong = str(error).partition(": ")[0]
         error.args = (f"{wrong}: {line}{call.tail}" if line else wrong,)
         return
+    if str(error).startswith("give the column name") and (line := _several(call)):
+        error.args = (f"several columns are selected in brackets: {line}",)
+        return
     told = error._needs or _named_in(str(error), call.parameters) or _begun(str(error), call)
     q = values.get("q")
     if told and told[1][0][0] == "q" and type(q) is tuple and len(q) == 2 and values.get("bounds") is None:
@@ -242,6 +246,20 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more = more | call.lacks(typed) | more
     error.args = (f"{own(why)}: {call.line(more, renamed)}{call.tail}{own(otherwise)}",)
+
+
+def _several(call: Refused) -> str | None:
+    """The call of a question about several columns, with these in brackets."""
+    columns = call.values.get("column")
+    named = type(columns) is list and len(columns) > 1 and all(isinstance(name, str) for name in columns)
+    if not named or call.name not in SEVERAL or not call.written:
+        return None
+    lacking = (
+        []
+        if call.values.get("bounds") is not None
+        else [name for name in columns or () if "bounds" in call.asked._lacks(call.names, {"column": name})]
+    )
+    return call.written.selecting({"bounds": as_dict(dict.fromkeys(lacking, PAIR))} if lacking else {})
 
 
 def _name_frame(error: UnverifiedFrameError, frame: str) -> None:

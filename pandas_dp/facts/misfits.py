@@ -15,7 +15,7 @@ from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
 from pandas_dp.facts.kinds import kind_or_none
-from pandas_dp.facts.plain_epsilons import epsilon_of
+from pandas_dp.facts.plain_epsilons import epsilon_of, epsilon_of_mu
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 
 _OTHER_NAMES = {
@@ -54,7 +54,7 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
 _OF_PRICES = {  # what goes with no price; each with the line to type
-    "sigma scale std stddev noise_scale noise_multiplier": (
+    "sigma scale std stddev variance noise_scale noise_multiplier": (
         "the price makes the noise, and a preview shows it: df.dp.preview(rho=0.01); or name the error: df.dp(within=20)"
     ),
     "mechanism noise": (
@@ -93,6 +93,10 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         needed = {"bounds": pairs} if "bounds" in parameters and "bounds" not in given else call.lacks()
         needed = {placed[0]: f"[{', '.join(map(safe, args))}]"} | needed
         return f"{name}() takes columns as one list: {call.line(needed, dict.fromkeys(range(len(args)), ''))}"
+    if name == "crosstab" and len(args) > 2 and all(isinstance(column, str) for column in args):
+        taken = {other: "" for other in given if other not in ("keys", "bins")} | {QUESTION: "groupby"}
+        line = call.line({**taken, "index": f"[{', '.join(map(safe, args))}]"}, dict.fromkeys(range(len(args)), ""))
+        return f"crosstab() takes two columns; counts of more together: {line}.size()"
     of_levels = (
         placed[-1:] == ["q"] and len(args) == len(placed) + 1 and type(args[-1]) in (int, float) and args[-1] > 1
     )
@@ -140,6 +144,12 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         return f"takes a dict of columns: {call.line(dict.fromkeys(unknown, '') | {names[0]: columns})}"
     if name in ("allot", "partition") and isinstance(rho := given.get("rho"), int | float) and "epsilon" not in given:
         return _part(call, rho)
+    mu = given.get("mu", given.get("gdp"))
+    if name == "protect" and isinstance(mu, int | float) and mu > 0 and not {"epsilon", "rho"} & {*given}:
+        slack = Fraction(str(given.get("delta") or 1e-6))
+        total = {"epsilon": show(epsilon_of_mu(Fraction(str(mu)), slack)), "delta": show(slack), "accountant": "'gdp'"}
+        line = call.line(dict.fromkeys({"mu", "gdp"} & {*given}, "") | total)
+        return f"takes no {first}=; accountant='gdp' counts mu={mu}, that of Gaussian noise alone: {line}"
     renamed, needs = _meant(given, unknown, names)
     if renamed or needs:
         wrong = next(other for other in unknown if other in renamed or other in needs)
@@ -154,6 +164,8 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
     instead = {"bins": PERIODS} if first == "freq" and "bins" in names and "bins" not in given else {}
     if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
         instead = {"bounds": "(lower, upper)"}
+    if name in ("df.dp", "preview") and not {"epsilon", "rho", "within"} & {*call.values, close} and not call.args:
+        instead = {**instead, "epsilon": EXAMPLES["epsilon"]}
     bare = not close and not instead and "; it takes " in told
     call.values = {other: value for other, value in call.values.items() if other in names}
     if "columns" in names and "columns" not in call.values:

@@ -229,3 +229,57 @@ def test_the_line_for_persons_is_the_one_that_was_typed():
     assert f"type {line}, unit='patient_id', max_rows=10), before anything is asked" in str(told[0].message)
     assert notebook.run(f"{line}, unit='patient_id', max_rows=10)") is None
     assert notebook.names["df"].dp.session.unit.column == "patient_id"
+
+
+ONE = {  # a refusal, and what is typed then
+    "df.dp(rho=0.01).crosstab('ward', 'sex', 'age', keys=ALL)": ".groupby(['ward', 'sex', 'age'], keys=ALL).size()",
+    "df.dp(rho=0.01).mean(['cost', 'age'], bounds={'cost': (0, 500), 'age': (0, 99)})": (
+        "df.dp(rho=0.01)[['cost', 'age']].mean(bounds={'cost': (0, 500), 'age': (0, 99)})"
+    ),
+    "df.dp(rho=0.01).sum(['cost', 'age'])": "df.dp(rho=0.01)[['cost', 'age']].sum(bounds={'cost': (0, 500), 'age': (0, 500)})",
+    "df.dp(rho=0.01).groupby('ward', keys=['A'])[['cost', 'age']].mean()": "bounds={'cost': (0, 500), 'age': (0, 500)})",
+}
+
+
+@pytest.mark.parametrize("line", ONE)
+def test_a_question_about_several_columns_is_advised_whole(line):
+    notebook = statistician(visits().assign(sex="f"))
+    notebook.names["ALL"] = ALL
+    lines, cost = typed(notebook, line)
+    assert len(lines) == 2, lines
+    assert ONE[line] in lines[1]
+    assert abs(cost - Fraction(1, 100)) < Fraction(1, 10**6)
+
+
+def test_a_price_of_unknown_words_is_shown_with_a_price():
+    notebook = statistician()
+    assert (notebook.run("df.dp(costs=100)") or "").endswith(": df.dp(epsilon=0.5)")
+    assert (notebook.run("df.dp(rho=0.1, costs=100)") or "").endswith("; without it: df.dp(rho=0.1)")
+    assert "the price makes the noise" in (notebook.run("df.dp(variance=100)") or "")
+
+
+@pytest.mark.parametrize("more", ["", ", delta=1e-6", ", delta=1e-6, accountant='gdp'"])
+def test_a_mu_is_counted_as_it_is(more):
+    """Of rho = mu^2 / 2 less is promised."""
+    notebook = Notebook()
+    notebook.names["df"].dp.session.close()
+    refusal = notebook.run(f"df.dp.protect(mu=1{more}, name={(name := fresh())!r})")
+    assert refusal is not None
+    line = advised(refusal, "")
+    assert line is not None
+    assert notebook.run(line) is None
+    session = notebook.names["df"].dp.session
+    assert (session.name, session.budget.accountant) == (name, "gdp")
+    assert 1 <= session._rule.limit < 1 + 1e-4
+
+
+def test_quarters_are_no_periods_and_nobody_is_protected_less():
+    df = visits()
+    notebook = Notebook(df)
+    df.dp.session.close()
+    refusal = notebook.run(f"df.dp.protect(epsilon=3, period='Q', time='day', name={fresh()!r})")
+    assert (refusal or "").endswith("; there are no quarters, and a year protects more: type period='Y'")
+    assert notebook.run(f"df.dp.protect(epsilon=3, period='M', time='day', name={fresh()!r})") is None
+    refusal = notebook.run("df.dp.period('2024-Q1').dp(epsilon=1).count()")
+    assert (refusal or "").endswith(": df.dp.period('2024-01', '2024-03')")
+    assert notebook.run("df.dp.period('2024-01', '2024-03').dp(epsilon=1).count()") is None
