@@ -33,6 +33,9 @@ _SAME = {  # other words for a question, which differ from it by more than a sli
 OF_BUDGETS = {  # what is none of a session
     "allot": ": a frame spends a part of the budget, df.dp.allot('nightly', epsilon=1)",
     "partition": ": frames spend a part of the budget, df.dp.partition('ward', ['A', 'B'], epsilon=1)",
+    "total": ": .budget is the total, .spent and .left are parts of it",
+    "accountant": ": it is in .budget",
+    "period": ": it comes before the price, df.dp.period('2026-11').dp(epsilon=0.5)",
     "verify": ": it is a command, pandas-dp ledger verify visits.dpledger",
     "backup": ": it is a command, pandas-dp ledger backup visits.dpledger monday.dpledger",
 }

@@ -15,7 +15,7 @@ from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
 from pandas_dp.facts.kinds import kind_or_none
-from pandas_dp.facts.plain_epsilons import epsilon_of, epsilon_of_mu
+from pandas_dp.facts.plain_epsilons import epsilon_of, total_of
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 
 _OTHER_NAMES = {
@@ -37,6 +37,7 @@ _OTHER_NAMES = {
 }
 OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
 RELATIONS = {"bounded": "replace_one", "replace": "replace_one", "substitute": "replace_one", "unbounded": "add_remove"}
+TOGETHER = ("simultaneous", "joint", "familywise", "bonferroni")  # of all intervals of an answer
 LEVELS = ("confidence", "level")  # which are 1 - alpha
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values are not counted; null=True counts them as a key of their own",
@@ -144,10 +145,30 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         return f"takes a dict of columns: {call.line(dict.fromkeys(unknown, '') | {names[0]: columns})}"
     if name in ("allot", "partition") and isinstance(rho := given.get("rho"), int | float) and "epsilon" not in given:
         return _part(call, rho)
+    if name == "interval" and first in TOGETHER:
+        cells, level = int(getattr(call.asked, "size", 1)), call.values.get("level", 0.95)
+        rest = f"{1 - float(level):.6g}" if type(level) is float and 0 < level < 1 else "0.05"
+        line = f".interval(1 - {rest} / {cells})" if cells > 1 else f".interval({level})"
+        typed = call.typed(dict.fromkeys(unknown, "") | {"level": line[10:-1]})
+        why = f"{cells:,} intervals hold together where each has its share of the risk" if cells > 1 else "there is one"
+        return f"takes no {first}=; {why}: {typed or line}"
+    if name == "plan" and isinstance(rho := given.get("rho"), int | float) and rho > 0 and "epsilon" not in given:
+        slack = Fraction(str(given.get("delta") or 1e-6))
+        total = {
+            "epsilon": show(total_of(Fraction(str(rho)), slack, "zcdp")),
+            "delta": show(slack),
+            "accountant": "'zcdp'",
+        }
+        own = call.written and call.written.with_arguments(names, call.values, {"rho": "", **total})
+        return f"takes no rho=; accountant='zcdp' counts rho, and this total comes to {rho}: {own or call.example_line}"
     mu = given.get("mu", given.get("gdp"))
     if name == "protect" and isinstance(mu, int | float) and mu > 0 and not {"epsilon", "rho"} & {*given}:
         slack = Fraction(str(given.get("delta") or 1e-6))
-        total = {"epsilon": show(epsilon_of_mu(Fraction(str(mu)), slack)), "delta": show(slack), "accountant": "'gdp'"}
+        total = {
+            "epsilon": show(total_of(Fraction(str(mu)) ** 2, slack, "gdp")),
+            "delta": show(slack),
+            "accountant": "'gdp'",
+        }
         line = call.line(dict.fromkeys({"mu", "gdp"} & {*given}, "") | total)
         return f"takes no {first}=; accountant='gdp' counts mu={mu}, that of Gaussian noise alone: {line}"
     renamed, needs = _meant(given, unknown, names)

@@ -41,17 +41,17 @@ def epsilon_of(rho: Fraction, loss: Callable[[Fraction], PrivacyLoss] = PrivacyL
     return next((offer for offer in offers if offer >= SMALLEST_EPSILON and 0 < (costs(offer) or 0) <= rho), None)
 
 
-def epsilon_of_mu(mu: Fraction, delta: Fraction) -> Fraction:
-    """The least total of six digits with this delta that admits Gaussian differential privacy of mu.
+def total_of(limit: Fraction, delta: Fraction, accountant: str) -> Fraction:
+    """The least total of six digits with this delta that admits so much: rho of "zcdp", mu^2 of "gdp".
 
     Examples
     --------
-    >>> float(epsilon_of_mu(Fraction(1), Fraction(1, 10**6)))
+    >>> float(total_of(Fraction(1), Fraction(1, 10**6), "gdp"))
     4.88656
     """
     low, high = float(SMALLEST_EPSILON), float(LARGEST_EPSILON)
     for _ in range(ROUNDS):
         middle = math.sqrt(low * high)
-        rule = filter_for(Budget.of(Fraction(middle), delta, None, "gdp"))
-        low, high = (low, middle) if getattr(rule, "limit", 0) >= mu**2 else (middle, high)
+        rule = filter_for(Budget.of(Fraction(middle), delta, None, accountant))
+        low, high = (low, middle) if getattr(rule, "limit", 0) >= limit else (middle, high)
     return rounded(Fraction(high), 6)

@@ -53,9 +53,17 @@ def wanted_of(
     if func is not None and named:
         if closest(first := next(iter(named)), OPTIONS):
             raise _misnamed(frame, first)
-        raise Line(AGG, tuple((name, "") for name in named)).refuse(
-            "give either func=, a dict by column, or named answers"
-        )
+        needs = dict.fromkeys(named, "")
+        if any(isinstance(pair, tuple | list) for pair in named.values()):
+            raise Line(AGG, (*needs.items(),)).refuse("give either func=, a dict by column, or named answers")
+        why = f"agg() takes no {first}="
+        if first == "population" and isinstance(func, Mapping):
+            asked = {name: [of] if isinstance(of, str) else [*of] for name, of in func.items()}
+            needs["func"] = repr(
+                {name: of + ["std"] * ("mean" in of and "std" not in of) for name, of in asked.items()}
+            )
+            why += "; 'std' beside 'mean' gives the interval of a population"
+        raise Line(AGG, (*needs.items(),)).refuse(why)
     if named:
         for name, pair in named.items():
             if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(of, str) for of in pair):

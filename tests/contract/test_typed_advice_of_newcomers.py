@@ -529,7 +529,7 @@ HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.trimmed_mean('cost')": r"\.mean\('cost', bounds=\(lower, upper\), method='trimmed'\)",
     f"{PRICE}['cost'].iqr()": r"\.quantile\(\[0\.25, 0\.75\], bounds=",
     f"{PRICE}.percentile('age', 95)": r"shares, not percents: \.quantile\('age', 0\.95, bounds=",
-    f"{PRICE}.ttest('age')": r"no such test; means and their \.interval\(\): \.groupby\('ward', keys=",
+    f"{PRICE}.ttest('age')": r"by \.difference\('A', 'B'\)\.p_value of the answer of \.groupby\('ward', keys=",
     f"({PRICE}['age'] > 65).mean()": r"rows are chosen by \.query\('age > 65'\), before the column",
     f"{PRICE}['age'] == limit()": r"rows are chosen by \.query\('\.\.\.'\)",
     f"{PRICE}[df.age > limit()]": r"rows are chosen by \.query\('age >= 65'\)",
