@@ -13,6 +13,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPErro
 from pandas_dp.facts.call import QUESTION, Call
 from pandas_dp.facts.chains import behind
 from pandas_dp.facts.of_frame import grouped, of_rows
+from pandas_dp.facts.other_terms import several
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
 from pandas_dp.facts.repriced import reprice
 from pandas_dp.facts.written import Written, is_expression
@@ -25,7 +26,6 @@ BEGUN = r"(?s)((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)
 FOUND = r"(\['[^']*'\])?\.(size|count|sum|mean)\("  # what groups of found keys answer
 WORDS = {"hierarchical": "ranges", "hierarchy": "ranges", "tree": "ranges", "cumulative": "ranges"}
 Parameters = Mapping[str, inspect.Parameter]
-SEVERAL = ("count", "sum", "mean", "var", "std", "median", "nunique")  # what is asked of each of several columns
 PARTS = ("keys", "bins")  # of which the columns say how they are typed
 PAIR = "(lower, upper)"
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -214,7 +214,7 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         wrong = str(error).partition(": ")[0]
         error.args = (f"{wrong}: {line}{call.tail}" if line else wrong,)
         return
-    if str(error).startswith("give the column name") and (line := _several(call)):
+    if str(error).startswith("give the column name") and (line := several(call)):
         error.args = (f"several columns are selected in brackets: {line}",)
         return
     told = error._needs or _named_in(str(error), call.parameters) or _begun(str(error), call)
@@ -246,20 +246,6 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more = more | call.lacks(typed) | more
     error.args = (f"{own(why)}: {call.line(more, renamed)}{call.tail}{own(otherwise)}",)
-
-
-def _several(call: Refused) -> str | None:
-    """The call of a question about several columns, with these in brackets."""
-    columns = call.values.get("column")
-    named = type(columns) is list and len(columns) > 1 and all(isinstance(name, str) for name in columns)
-    if not named or call.name not in SEVERAL or not call.written:
-        return None
-    lacking = (
-        []
-        if call.values.get("bounds") is not None
-        else [name for name in columns or () if "bounds" in call.asked._lacks(call.names, {"column": name})]
-    )
-    return call.written.selecting({"bounds": as_dict(dict.fromkeys(lacking, PAIR))} if lacking else {})
 
 
 def _name_frame(error: UnverifiedFrameError, frame: str) -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
-from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.advice import Refused, as_dict
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
 from pandas_dp.facts.kinds import kind_or_none
-from pandas_dp.facts.plain_epsilons import epsilon_of, total_of
+from pandas_dp.facts.other_terms import crossed, in_other_terms
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 
 _OTHER_NAMES = {
@@ -37,7 +35,6 @@ _OTHER_NAMES = {
 }
 OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
 RELATIONS = {"bounded": "replace_one", "replace": "replace_one", "substitute": "replace_one", "unbounded": "add_remove"}
-TOGETHER = ("simultaneous", "joint", "familywise", "bonferroni")  # of all intervals of an answer
 LEVELS = ("confidence", "level")  # which are 1 - alpha
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values are not counted; null=True counts them as a key of their own",
@@ -94,10 +91,11 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         needed = {"bounds": pairs} if "bounds" in parameters and "bounds" not in given else call.lacks()
         needed = {placed[0]: f"[{', '.join(map(safe, args))}]"} | needed
         return f"{name}() takes columns as one list: {call.line(needed, dict.fromkeys(range(len(args)), ''))}"
-    if name == "crosstab" and len(args) > 2 and all(isinstance(column, str) for column in args):
-        taken = {other: "" for other in given if other not in ("keys", "bins")} | {QUESTION: "groupby"}
-        line = call.line({**taken, "index": f"[{', '.join(map(safe, args))}]"}, dict.fromkeys(range(len(args)), ""))
-        return f"crosstab() takes two columns; counts of more together: {line}.size()"
+    if name == "crosstab" and (line := crossed(call)):
+        return f"crosstab() takes two columns; counts of more together: {line}"
+    if name == "group_privacy" and len(args) == 3:
+        pair = re.sub(r"e-0(?=\d)", "e-", f"({args[0]!r}, {args[1]!r}), {args[2]!r}")
+        return f"group_privacy() takes an epsilon and its delta as a pair: group_privacy({pair})"
     of_levels = (
         placed[-1:] == ["q"] and len(args) == len(placed) + 1 and type(args[-1]) in (int, float) and args[-1] > 1
     )
@@ -143,34 +141,8 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
     if name in ("fillna", "rename") and all(other in call.asked._empty() for other in unknown):
         columns = as_dict({other: safe(given[other]) for other in unknown})
         return f"takes a dict of columns: {call.line(dict.fromkeys(unknown, '') | {names[0]: columns})}"
-    if name in ("allot", "partition") and isinstance(rho := given.get("rho"), int | float) and "epsilon" not in given:
-        return _part(call, rho)
-    if name == "interval" and first in TOGETHER:
-        cells, level = int(getattr(call.asked, "size", 1)), call.values.get("level", 0.95)
-        rest = f"{1 - float(level):.6g}" if type(level) is float and 0 < level < 1 else "0.05"
-        line = f".interval(1 - {rest} / {cells})" if cells > 1 else f".interval({level})"
-        typed = call.typed(dict.fromkeys(unknown, "") | {"level": line[10:-1]})
-        why = f"{cells:,} intervals hold together where each has its share of the risk" if cells > 1 else "there is one"
-        return f"takes no {first}=; {why}: {typed or line}"
-    if name == "plan" and isinstance(rho := given.get("rho"), int | float) and rho > 0 and "epsilon" not in given:
-        slack = Fraction(str(given.get("delta") or 1e-6))
-        total = {
-            "epsilon": show(total_of(Fraction(str(rho)), slack, "zcdp")),
-            "delta": show(slack),
-            "accountant": "'zcdp'",
-        }
-        own = call.written and call.written.with_arguments(names, call.values, {"rho": "", **total})
-        return f"takes no rho=; accountant='zcdp' counts rho, and this total comes to {rho}: {own or call.example_line}"
-    mu = given.get("mu", given.get("gdp"))
-    if name == "protect" and isinstance(mu, int | float) and mu > 0 and not {"epsilon", "rho"} & {*given}:
-        slack = Fraction(str(given.get("delta") or 1e-6))
-        total = {
-            "epsilon": show(total_of(Fraction(str(mu)) ** 2, slack, "gdp")),
-            "delta": show(slack),
-            "accountant": "'gdp'",
-        }
-        line = call.line(dict.fromkeys({"mu", "gdp"} & {*given}, "") | total)
-        return f"takes no {first}=; accountant='gdp' counts mu={mu}, that of Gaussian noise alone: {line}"
+    if told := in_other_terms(call, first):
+        return told
     renamed, needs = _meant(given, unknown, names)
     if renamed or needs:
         wrong = next(other for other in unknown if other in renamed or other in needs)
@@ -204,17 +176,6 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         dates = step_that_makes(by, ".str.to_datetime('%Y-%m-%d')")
         typed = typed.replace(".groupby(", f"{dates}.groupby(", 1)
     return f"takes {told}{without}{f': {typed}' if typed else ''}"
-
-
-def _part(call: Refused, rho: float) -> str:
-    """What a part of a budget takes instead of a rho: a plain epsilon, each unit in one part, or moving from one to another."""
-    moves = call.name == "partition" and not call.asked.session.unit.add_remove
-    epsilon = epsilon_of(Fraction(str(rho)), lambda offer: PrivacyLoss.pure(offer * (2 if moves else 1)))
-    line = call.line({"rho": "", "epsilon": show(epsilon or Fraction(1, 2))})
-    return (
-        f"takes epsilon=, not rho=, since a part and the questions about it are paid in plain epsilons; this one costs at most "
-        f"rho={show(Fraction(str(rho)))}: {line}"
-    )
 
 
 def _meant(

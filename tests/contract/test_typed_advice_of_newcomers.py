@@ -285,11 +285,11 @@ def test_tables_of_people_are_never_reconciled_by_protecting_rows():
     book.run(f"a, b = {PRICE}.count(), {PRICE}.value_counts('ward', keys=['A', 'B'])")
     book.run(f"c = {PRICE}.groupby('day', bins={MONTHS}).size()")
     for answers, line in (
-        ("[a, a]", "df.dp(epsilon=0.5).count()"),
-        ("[a, b]", "df.dp(epsilon=0.5).groupby('ward', keys=['A', 'B']).size()"),
+        ("[a, a]", "df.dp(epsilon=1).count()"),
+        ("[a, b]", "df.dp(epsilon=1).groupby('ward', keys=['A', 'B']).size()"),
         (
             "[a, b, c]",
-            "df.dp(epsilon=0.5).groupby(['ward', 'day'], keys={'ward': ['A', 'B']}, bins={'day': pd.period_range(",
+            "df.dp(epsilon=1).groupby(['ward', 'day'], keys={'ward': ['A', 'B']}, bins={'day': pd.period_range(",
         ),
     ):
         refusal = book.run(f"pandas_dp.reconcile({answers})")
