@@ -203,15 +203,24 @@ class UnverifiedFrameError(PandasDPError):
     """The frame is not one a session protects. Nothing but the name of the variable differs from frame to frame."""
 
     TEXT = "this DataFrame is not the one that was protected, and no df.dp step made it"
-    STEPS = (
-        "or choose rows by a step: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; ask the result through its .dp, "
-        "because its own .count() is exact; unrelated data: protect them under another name=. Later changes to a protected "
-        "frame do not affect its answers"
+    STEPS = "df.dp.query('age >= 65') in place of df[df['age'] >= 65]"
+    MORE = (
+        "; ask the result through its .dp, because its own .count() is exact; unrelated data: protect them under another "
+        "name=. Later changes to a protected frame do not affect its answers"
     )
 
     def __init__(self, text: str = TEXT, lines: Iterable[str] = ()) -> None:
         self._lines = tuple(lines)  # those that put the frame on a budget
-        super().__init__("\n".join([text, *self._lines, *([self.STEPS] if self._lines else [])]))
+        super().__init__(
+            "\n".join(
+                [text, *self._lines, *([f"or choose rows by a step: {self.STEPS}{self.MORE}"] if self._lines else [])]
+            )
+        )
+
+    def _choose(self, line: str) -> None:
+        """Tell first the step that chooses the same rows, and then how they join a budget."""
+        told, *lines = str(self).removesuffix(self.MORE).split("\n")[:-1]
+        self.args = ("\n".join([told, f"choose rows by a step: {line}{self.MORE}", *(f"or {one}" for one in lines)]),)
 
 
 class NoSessionError(PandasDPError):

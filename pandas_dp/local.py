@@ -115,7 +115,7 @@ def estimate(
     -------
     DataFrame
         Columns proportion, standard_error, lower, upper and count (proportion times answers); one row for each key.
-        Standard errors and ends (by the normal distribution) are those of the unprojected proportion.
+        Standard errors and ends are those of the unprojected proportion.
 
     Raises
     ------

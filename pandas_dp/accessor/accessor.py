@@ -296,8 +296,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         ledger : path, optional
             File on a disk of this machine that keeps the budget. Without one, the budget is lost when Python stops.
         name : str
-            The budget's name. A ledger and a name are one budget for ever: protecting again continues it. For the second
-            budget in a file, the name must be typed.
+            The budget's name. A ledger file and a name always mean the same budget: protecting again continues it. For the
+            second budget in a file, the name must be typed.
         table, version : str, optional
             Public name and version, such as the day of the run. A question that was asked about the same version returns its
             stored answer. You vouch that a version has one content. It must not depend on the rows, as a checksum does.

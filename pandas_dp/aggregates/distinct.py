@@ -56,7 +56,7 @@ class DistinctCounts(Counts):
     labels: Labels | CrossLabels
     mixed: bool = False
 
-    version = 2
+    version = 3
     unit = Unit("values")
 
     def look(self, terms: Terms) -> Measurement:

@@ -71,6 +71,7 @@ def student(freedom: float, level: float) -> float:
     return root * math.sinh(u / root)
 
 
+@np.errstate(under="ignore")
 def with_normal(law: Law, weights: Floats, spread: Floats, level: float) -> Floats:
     """Half-widths of weighted sums of noise, weights of shape (draws, n), plus normal errors of deviations of shape (n,).
 

@@ -178,8 +178,9 @@ def proportions(
     Notes
     -----
     The estimate (N_v / n - q) / (p - q) is unbiased; its variance at a share s of the rows is
-    (s p (1 - p) + (1 - s) q (1 - q)) / (n (p - q)^2) (checked by enumeration in the tests). The interval is the normal
-    one with the variance at the estimated share, cut to [0, 1].
+    (s p (1 - p) + (1 - s) q (1 - q)) / (n (p - q)^2) (checked by enumeration in the tests). The interval holds all shares
+    in [0, 1] that are not refused by the normal test with the variance at the share itself (Wilson 1927) and one answer
+    allowed for; at 95 % it covers each share of a grid of 6,435 exact settings with 95 % or more, at 99.9 % with 99.7 %.
     """
     n = answers.size
     if not n:
@@ -187,9 +188,14 @@ def proportions(
     _, q, kept = probabilities(mechanism)
     shares = (np.bincount(answers, minlength=mechanism.parts) / n - q) / kept  # shape (keys,)
     errors = np.array([standard_error(mechanism, min(max(share, 0.0), 1.0), n) for share in shares])
-    reach = normal(level) * errors
+    lower, upper = _ends(mechanism, shares, n, level)
     shown = tidy.to_simplex(pd.Series(shares), 1).to_numpy() if project else shares
-    columns = {"proportion": shown, "standard_error": errors, "lower": shares - reach, "upper": shares + reach}
+    columns = {
+        "proportion": shown,
+        "standard_error": errors,
+        "lower": np.minimum(shares, lower),
+        "upper": np.maximum(shares, upper),
+    }
     return pd.DataFrame(columns | {"count": n * shown}, index=labels.index())
 
 
@@ -206,6 +212,31 @@ def standard_error(mechanism: RandomizedResponse, share: float, rows: int) -> fl
     return math.sqrt((share * p * (1 - p) + (1 - share) * q * (1 - q)) / rows) / kept
 
 
+def _ends(
+    mechanism: RandomizedResponse, shares: NDArray[np.float64], rows: int, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least and largest true shares that a test does not refuse, of estimated ones; see `proportions`.
+
+    With z the normal quantile and y an estimate moved by one answer, these are the roots of (y - s)^2 = z^2 variance(s), or 0
+    or 1 where those are not refused.
+    """
+    _, _, kept = probabilities(mechanism)
+    none, all_of = (normal(level) * standard_error(mechanism, share, rows) for share in (0.0, 1.0))
+    slope = all_of**2 - none**2
+    y = shares - 1 / (rows * kept)
+    root = y + slope / 2 - np.sqrt(np.maximum((y + slope / 2) ** 2 - y**2 + none**2, 0))
+    lower = np.where(y <= none, 0.0, np.where(y - 1 >= all_of, 1.0, root))
+    y = shares + 1 / (rows * kept)
+    root = y + slope / 2 + np.sqrt(np.maximum((y + slope / 2) ** 2 - y**2 + none**2, 0))
+    upper = np.where(1 - y <= all_of, 1.0, np.where(-y >= none, 0.0, root))
+    return lower, upper
+
+
 def widest(mechanism: RandomizedResponse, rows: int, level: float) -> float:
-    """Largest half-width of the interval of a proportion: the variance is linear in the proportion."""
-    return normal(level) * max(standard_error(mechanism, share, rows) for share in (0.0, 1.0))
+    """At least the largest half-width of the interval of a proportion: the variance is linear in it.
+
+    An end s of an interval around the estimate e has s - e - 1/(n kept) = z deviation(s), at most z times the largest one.
+    """
+    _, _, kept = probabilities(mechanism)
+    deviation = max(standard_error(mechanism, share, rows) for share in (0.0, 1.0))
+    return normal(level) * deviation + 1 / (rows * kept)

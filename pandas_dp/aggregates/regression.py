@@ -49,6 +49,8 @@ class OfFew:
         half, other = self.covariances.halves
         slopes = [half / other * v for v in slope]
         values = [self.middles[0] + half * y - v * self.middles[1] for y, v in product(at, slopes)]
+        if not all(map(math.isfinite, values)):  # all there is, as of the slope
+            values = [-math.inf, math.inf]
         return holding(value, [min(values), slopes[0]], [max(values), slopes[1]])
 
 

@@ -35,8 +35,9 @@ class Wider:
 
     def half_width(self, level: float) -> int:
         """Steps within which both together stay with this probability."""
-        own, more = self.noise.half_width(level), normal(level) * self.deviation
-        return math.ceil(own + more if level < LEVEL else math.hypot(own, more))
+        at = max(level, LEVEL)
+        both = math.hypot(self.noise.half_width(at), normal(at) * self.deviation)
+        return math.ceil(min(both, self.noise.half_width(level) + normal(level) * self.deviation))
 
 
 @dataclass(frozen=True)

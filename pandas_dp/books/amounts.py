@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +16,16 @@ from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, Z
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.period_sums import capped
-from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.errors import Spelled
+from pandas_dp.facts.numbers import rounded
 
 PART = "::"  # between the name of a budget and that of a part of it
 PLACES = 12  # decimals of an epsilon, and digits of a delta
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 ROUNDING = Fraction(1, 2**30)  # more than a charge is rounded up
 FAR = Fraction(10**6)  # an epsilon of which the divergence of any order is positive
+RHO_DIGITS = 9  # of a sum of rhos: those that the tiny steps do not change by which each is rounded up
 MOST_DIGITS = 400  # of either, a delta of the smallest float included
 
 
@@ -114,6 +116,9 @@ class Odometer(Spelled, str):
         ones down.
     guarantee : str
         What the budget promises: its total, whatever is asked in which order. The amounts are for display.
+    rho : Decimal
+        Of a budget that counts rho (zCDP), which others do not have: what its answers so far add up to, and what is left of the
+        total, rounded to nine digits.
 
     Examples
     --------
@@ -127,10 +132,11 @@ class Odometer(Spelled, str):
     'all answers together: epsilon=3, for one row more or less, even if questions depend on earlier answers'
     """
 
-    __slots__ = ("delta", "epsilon", "guarantee")
+    __slots__ = ("delta", "epsilon", "guarantee", "rho")  # rho where it is what is counted
     epsilon: Decimal
     delta: Decimal
     guarantee: str
+    rho: Decimal
 
     def __new__(cls, text: str, epsilon: Decimal, delta: Decimal, guarantee: str) -> Odometer:
         """Attach the amounts to the text."""
@@ -143,6 +149,11 @@ class Odometer(Spelled, str):
         def _spelt(self, name):
             """Say of a sum that is none of its names where it is told."""
             return ": the text tells what else is counted" if name in ("rho", "renyi") else super()._spelt(name)
+
+    def in_rho(self, rho: Fraction) -> Odometer:
+        """Attach how much rho that is."""
+        self.rho = Decimal(show(rounded(rho, RHO_DIGITS, ROUND_HALF_EVEN))) if rho > 0 else Decimal(0)
+        return self
 
     def __getnewargs__(self) -> tuple[str, Decimal, Decimal, str]:  # type: ignore[override]
         """Let pickle and copy keep the amounts."""

@@ -18,13 +18,14 @@ from pandas_dp.core.period_sums import LIFETIME
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row, typed
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError, LedgerError
-from pandas_dp.facts.numbers import say, three_digits
+from pandas_dp.facts.numbers import of_total, rounded, say, three_digits
 from pandas_dp.facts.periods import Periods
 
 USUAL_DELTA = Fraction(1, 10**6)  # of a budget that gets one for finding keys
 MOST_DELTA = Fraction(1, 100)  # of a total that is proposed
 SMALL = "ask with a small delta: it must be far below 1 / people, such as delta=1e-7"
 _EXTENDED = r"(, or give it a delta|; raise it on record): df\.dp\.session\.extend\([^()]*\)"
+STEPS = Fraction(1, 10**9)  # more than sums of divergences are rounded up
 MOST_POOR = 3  # periods that a refusal names
 
 
@@ -212,9 +213,11 @@ def spent(rule: Filter, state: State) -> str:
         return ", ".join([*pots, _tell("epsilon", rule.others(state), ROUND_CEILING) + " beside the plan"])
     if isinstance(rule, PureFilter):
         return _tell("epsilon", state.epsilon, ROUND_CEILING) + " and Gaussian noise" * state.unbounded
-    noise = " (Gaussian noise)" * state.unbounded
-    divergence = [_tell(rule.currency, state.renyi, ROUND_CEILING) + noise] if state.renyi else []
-    summed = [] if state.unbounded and not state.epsilon else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
+    noise = " (with Gaussian noise)" * state.unbounded
+    told = show(of_total(unstepped(state.renyi), rule.limit)) if state.renyi else ""
+    divergence = [f"{rule.currency} about {told}{noise}"] if told else []
+    # of Gaussian noise no epsilon counts, and the divergence is that of all answers
+    summed = [] if state.unbounded else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
     return ", ".join([*summed, *divergence, *([_tell("delta", state.delta, ROUND_CEILING)] if state.delta else [])])
 
 
@@ -232,8 +235,25 @@ def left(rule: Filter, state: State) -> str:
     reserved = rule.budget.delta_reserved
     delta = ", " + _tell("delta", reserved - state.delta) + " for finding keys" if reserved else ""
     better = " (whichever allows more)" if by_sum else ""
-    whole = f" of {show(three_digits(rule.limit))}" if isinstance(rule, ZCDPFilter) else ""  # the rho that was typed
-    return f"{by_sum}{_tell(rule.currency, rule.limit - state.renyi)}{whole}{better}{delta}"
+    whole = f" of {show(whole_rho(rule))}" if isinstance(rule, ZCDPFilter) else ""
+    limit = whole_rho(rule) if isinstance(rule, ZCDPFilter) else rule.limit
+    rest = _tell(rule.currency, limit - unstepped(state.renyi)) + whole
+    return f"{by_sum}{rest}{better}{delta}"
+
+
+def whole_rho(rule: ZCDPFilter) -> Fraction:
+    """The rho that was typed as a total, or what the total comes to, rounded down.
+
+    The limit is that of an epsilon of six digits that pays for what was typed, so it is above that by some millionths of it.
+    """
+    found = (rounded(rule.limit * (1 - STEPS), digits, ROUND_FLOOR) for digits in range(3, 7))
+    return next(rho for rho in found if rule.limit - rho <= rule.limit / 10**4)
+
+
+def unstepped(x: Fraction) -> Fraction:
+    """A sum of divergences without the tiny steps by which each was rounded up, where it is a short decimal then."""
+    short = rounded(x * (1 - STEPS), 7) if x else x
+    return min(short, x)
 
 
 def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:

@@ -17,7 +17,7 @@ from pandas_dp.books import budget_words, odometer
 from pandas_dp.books import certificate_contents as contents
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
+from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import show
 from pandas_dp.facts.periods import Periods
@@ -26,7 +26,7 @@ from pandas_dp.release.html import visible
 from pandas_dp.release.summary import Shown
 
 MOST_NAMES = 20  # of other budgets
-AGAIN = "entry {before} is the same question; this one is about another table or version, or a new draw was bought"
+AGAIN = "entry {before} asked the same; this one has another price, table, version or max_groups, or is a new draw"
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
 KINDS = {"open": "opened", "amend": "terms replaced", "adopt": "vouched for"}
@@ -192,7 +192,8 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
         rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
     order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
     summed = f"the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else rule.currency
-    rows.append((f"Sum of {summed}", state.renyi, rule.limit))
+    limit = budget_words.whole_rho(rule) if isinstance(rule, ZCDPFilter) else rule.limit
+    rows.append((f"Sum of {summed}", budget_words.unstepped(state.renyi), limit))
     if rule.budget.delta_reserved:
         rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
     return rows

@@ -15,7 +15,7 @@ from pandas_dp.books.amounts import Odometer as Odometer
 from pandas_dp.books.budget_words import USUAL_DELTA, is_over
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter, RenyiFilter, filter_for
+from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter, RenyiFilter, ZCDPFilter, filter_for
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import LARGEST_EPSILON, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -48,7 +48,8 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
     if not isinstance(rule, PureFilter):
         together = "no finite epsilon" if epsilon is None else f"epsilon={show(of_total(epsilon, rule.budget.epsilon))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
-    return told_as(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
+    told = told_as(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
+    return told.in_rho(state.renyi) if isinstance(rule, ZCDPFilter) else told
 
 
 def goes_on(ledger: Ledger, name: str, unit: PrivacyUnit) -> str:
@@ -101,9 +102,10 @@ def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, Privacy
     over = is_over(rule, state)  # what is left is a part of the total, and there is none
     rest = Fraction(0) if over or epsilon is None else max(rule.budget.epsilon - epsilon, Fraction(0))
     slack = Fraction(0) if over else rule.budget.delta - delta
-    return told_as(
+    told = told_as(
         left_text(rule, state, like), rest, slack, ROUND_FLOOR, promise(rule, unit, state), rule.budget.delta
     )
+    return told.in_rho(budget_words.whole_rho(rule) - state.renyi) if isinstance(rule, ZCDPFilter) else told
 
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:

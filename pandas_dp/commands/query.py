@@ -64,7 +64,7 @@ def add(commands: Any) -> None:
     query = commands.add_parser("query", help=TEXT, description=f"{TEXT}: {LINE}", epilog=CODES)
     known = {
         "data": {"help": data_files.HELP},
-        "ask": {"help": f'as behind df.dp(...): "{EXAMPLE}"'},
+        "ask": {"help": f'what you would write after df.dp(...): "{EXAMPLE}"'},
         "--neighbors": {"choices": [str(relation.value) for relation in NeighboringRelation]},
         "--each": {"choices": list(EXAMPLES)},
     }

@@ -122,11 +122,11 @@ def check_file(path: str) -> bool:
     if 0 < version < records.OLDEST_VERSION:
         raise LedgerError("the ledger was written by an unreleased pandas_dp, which this one cannot read")
     logged = header[18:20] == b"\2\2"  # the form of older versions, with a write-ahead log
-    if version < 1 or (version < records.SCHEMA_VERSION and not logged):
+    if version < 1:
         raise LedgerError(records.DAMAGED)
     if not logged and left(f"{path}-wal"):  # the log of another file: SQLite would put its pages into this one
         raise LedgerError(LEFT.format(name=os.path.basename(path), suffix="-wal"))
-    return not logged
+    return not logged and version >= records.SCHEMA_VERSION  # an older one without a log is in the middle of the change
 
 
 def read_only(path: str) -> bool:

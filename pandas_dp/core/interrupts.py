@@ -8,12 +8,15 @@ import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
+
+WATCHED = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Here(threading.local):
     """Of each thread, of which only the main one ever runs handlers of signals."""
 
-    brought = False
+    brought: type[BaseException] | None = None
 
 
 _here = _Here()
@@ -21,29 +24,30 @@ _here = _Here()
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """While data are looked at, note whether the signal of Ctrl-C made the process's own handler raise.
+    """While data are looked at, note whether the signal of Ctrl-C, or to terminate, made the process's own handler raise.
 
     For all inputs: `stop` raises after this only where a signal came meanwhile, never for what code merely raised. The
     handler that was there does what it always does, and is there again afterwards, whatever a user's function put there.
     """
-    former = handlers.getsignal(signal.SIGINT)
-    _here.brought = False
-    if threading.current_thread() is not threading.main_thread() or not callable(former):
-        yield
-        return
+    _here.brought = None
+    main = threading.current_thread() is threading.main_thread()
+    known: dict[int, Any] = {number: handlers.getsignal(number) for number in WATCHED if main}
+    former = {number: handler for number, handler in known.items() if callable(handler)}
 
     def note(number: int, frame: FrameType | None) -> None:
         try:
-            former(number, frame)
-        except BaseException:
-            _here.brought = True
+            former[number](number, frame)
+        except BaseException as error:
+            _here.brought = SystemExit if isinstance(error, SystemExit) else KeyboardInterrupt
             raise
 
     try:
-        handlers.signal(signal.SIGINT, note)
+        for number in former:
+            handlers.signal(number, note)
         yield
     finally:
-        handlers.signal(signal.SIGINT, former)
+        for number, handler in former.items():
+            handlers.signal(number, handler)
 
 
 def stop(text: str = "") -> None:
@@ -53,8 +57,8 @@ def stop(text: str = "") -> None:
 
     Raises
     ------
-    KeyboardInterrupt
+    KeyboardInterrupt, SystemExit
     """
-    if _here.brought:
-        _here.brought = not text
-        raise KeyboardInterrupt(text)
+    if came := _here.brought:
+        _here.brought = None if text else came
+        raise came(text)

@@ -259,7 +259,8 @@ def check_rows(connection: sqlite3.Connection) -> None:
     """
     whole = connection.execute("PRAGMA integrity_check(budgets)").fetchone() == ("ok",)
     (last,) = connection.execute("SELECT coalesce(max(budget), 0) FROM entries").fetchone()
-    if not whole or [row.id for row in rows(connection)] != list(range(1, last + 1)):
+    known = [row.id for row in rows(connection)]
+    if not whole or known != list(range(1, len(known) + 1)) or last != len(known):
         raise LedgerError(DAMAGED)
 
 

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
+import ast
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, UnverifiedFrameError, closest
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, UnverifiedFrameError
 from pandas_dp.facts.call import QUESTION, Call
-from pandas_dp.facts.chains import behind
+from pandas_dp.facts.chains import behind, by_a_step
+from pandas_dp.facts.endings import BY_NAME, Parameters, begun, named_in, word
+from pandas_dp.facts.habits import reread
 from pandas_dp.facts.of_frame import grouped, of_rows
 from pandas_dp.facts.other_terms import several
-from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
+from pandas_dp.facts.pivots import as_groups
+from pandas_dp.facts.public_only import EXAMPLES
 from pandas_dp.facts.repriced import reprice
-from pandas_dp.facts.written import Written, is_expression
+from pandas_dp.facts.written import Written
 
-BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
-# how checks end, and how they begin
 # patterns that few calls need are compiled where they are, so that importing the package costs little
-TOLD = r"(?s)(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?"
-BEGUN = r"(?s)((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)"
+STEPS = r"(query|filter|assign|eval|clip|fillna|dropna|merge|rename|drop|explode)\("
 FOUND = r"(\['[^']*'\])?\.(size|count|sum|mean)\("  # what groups of found keys answer
-WORDS = {"hierarchical": "ranges", "hierarchy": "ranges", "tree": "ranges", "cumulative": "ranges"}
-Parameters = Mapping[str, inspect.Parameter]
 PARTS = ("keys", "bins")  # of which the columns say how they are typed
 PAIR = "(lower, upper)"
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -63,6 +61,16 @@ class Refused:
         self.before = getattr(asked, "_before", "")  # what stands before it where its code cannot be read
         self.written = Written.call(name, args, given)  # as it stands in the code; None where that cannot be read
 
+    @property
+    def frame(self) -> Any:
+        """What is asked, or what it is a part of."""
+        return self.asked if hasattr(self.asked, "_empty") else self.asked._frame
+
+    @cached_property
+    def columns(self) -> set[Any]:
+        """Those that there are."""
+        return {*self.frame._empty()}
+
     @cached_property
     def tail(self) -> str:
         """What stands behind groups, which are no question yet."""
@@ -77,6 +85,17 @@ class Refused:
         if self.example_line or (typed := self.typed(needs, renamed)) is None:
             return self.example_line or self.before + self._unread(renamed).needing(self.names, needs)
         return typed
+
+    def own(self, text: str) -> str:
+        """A text about the frame that was asked, by its name: steps of what has a price keep that."""
+        if not (written := self.written):
+            return text
+        held, frame = ast.unparse(written.priced(self.columns)), written.frame
+        if ".dp(" not in held:
+            text = re.sub(rf"\bdf = df\.dp(?=\.{STEPS})", f"{held} = {held}", text)
+        before = held if hasattr(self.asked, "_parts") else ast.unparse(written.node.func.value)
+        text = re.sub(rf"(?<!= )\bdf\.dp(?=\.{STEPS})", lambda _: before, text)
+        return re.sub(r"\bdf(?=\.|\[| =)", frame, text) if frame.isidentifier() else text
 
     def _unread(self, renamed: Mapping[str | int, str]) -> Call:
         """The call of what it was given, some of it under other names."""
@@ -119,7 +138,7 @@ class Refused:
         typed = [*values["bounds"]] if isinstance(values.get("bounds"), Mapping) else []
         pair = typed + [name for name in numbers if name not in typed][: max(0, 2 - len(typed))]
         if argument in ("columns", "x", "y") and of_numbers and "values" not in self.parameters and len(pair) >= 2:
-            lacking = {name: PAIR for name in pair if name not in typed}
+            lacking = {name: PAIR for name in pair if name not in typed and self.unbounded(name)}
             named = {"columns": pair} if argument == "columns" else {"y": pair[0], "x": pair[1:]}
             return ({"bounds": as_dict(lacking)} if lacking else {}) | {name: repr(of) for name, of in named.items()}
         if argument == "func" and numbers:
@@ -151,6 +170,11 @@ class Refused:
         default = "..." if known.default is known.empty else "" if known.default is None else repr(known.default)
         return {argument: own.get(argument) or EXAMPLES.get(argument, default)}
 
+    def unbounded(self, column: str) -> bool:
+        """Whether no schema says the bounds of a column."""
+        lacks = getattr(self.asked, "_lacks", None)
+        return lacks is None or "bounds" in lacks(("bounds",), {"column": column})
+
     def _functions(self, values: Mapping[str, Any], numbers: list[str], typed: list[str]) -> dict[str, str]:
         """What is asked of columns, without the functions that there are not, and with the bounds that it takes."""
         func, selected = values.get("func"), getattr(self.asked, "_column", None)
@@ -181,25 +205,28 @@ def show_line(error: PandasDPError, call: Refused) -> None:
     asked, values = call.asked, call.values
     if isinstance(error, UnverifiedFrameError) and call.written:
         _name_frame(error, call.written.frame)
+        if "# continues" in str(error) and (line := by_a_step(call.written, call.frame)):
+            error._choose(line)
     if call.name in ("protect", "partition") and error._needs is not None:
         why, needs, otherwise = error._needs
         lacked = dict(needs)
         opened = call.typed(lacked) or f"df.dp.{call.line(lacked)}"
         error.args = (f"{why}: {opened}{otherwise}",)
-    if isinstance(error, ArgumentTypeError) and call.written and (rows := of_rows(call.written, asked)):
+    if isinstance(error, ArgumentTypeError | ArgumentValueError) and (other := reread(call)):
+        error.args = (other,)
+        return
+    if isinstance(error, ArgumentTypeError) and call.written and (rows := of_rows(call.written, call.frame)):
         takes = "functions of a row" if call.name == "assign" else "a condition on columns"
         error.args = (f"{call.name}() takes {takes}: {rows}",)
         return
     if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return
-    frame = (call.written and call.written.frame) or "df"
-
-    def own(text: str) -> str:
-        return re.sub(r"\bdf(?=\.|\[| =)", frame, text) if frame.isidentifier() else text
-
+    if call.written and call.name == "pivot_table" and (groups := as_groups(call.written, call.frame)):
+        error.args = (f"{str(error).partition(': ')[0]}; as groups: {groups}",)
+        return
     unknown = str(error).startswith("no column named")
     if call.written and call.name == "groupby" and (groups := grouped(call.written, asked, unknown)):
-        closed = "; a bin holds its lower edge" * ("bins=[" in groups)
+        closed = "; a bin holds its lower edge" * ("cut(" in ast.unparse(call.written.node) and "bins=" in groups)
         why = str(error).partition(": ")[0] if unknown else "groups need the name of a column"
         error.args = (f"{why}: {groups}{call.tail}{closed}",)
         return
@@ -207,29 +234,35 @@ def show_line(error: PandasDPError, call: Refused) -> None:
         reprice(error, call)
     if error._slip is not None:
         slip, right = error._slip
-        line = call.written and call.written.with_text(slip, right)
+        line = call.written.with_text(slip, right) if call.written else ""
         call.values |= {name: right for name, value in values.items() if isinstance(value, str) and value == slip}
         if line and (more := call.lacks()):
             line = call.typed(more) or line
         wrong = str(error).partition(": ")[0]
         error.args = (f"{wrong}: {line}{call.tail}" if line else wrong,)
         return
-    if str(error).startswith("give the column name") and (line := several(call)):
-        error.args = (f"several columns are selected in brackets: {line}",)
+    if str(error).startswith("give the column name") and (together := several(call)):
+        error.args = (f"several columns are selected in brackets: {together}",)
         return
-    told = error._needs or _named_in(str(error), call.parameters) or _begun(str(error), call)
+    told = error._needs or named_in(str(error), call.parameters) or begun(str(error), call)
     q = values.get("q")
-    if told and told[1][0][0] == "q" and type(q) is tuple and len(q) == 2 and values.get("bounds") is None:
+    if (
+        told
+        and told[1][0][0] == "q" in call.parameters
+        and type(q) is tuple
+        and len(q) == 2
+        and values.get("bounds") is None
+    ):
         told = told[0], (("q", ""), ("bounds", "=q")), told[2]  # ends by place, where levels stand
     if told is not None:  # what should not be there and is not
         words = re.findall(r"'(\w+)'", told[0])
-        meant = ((needed, _word(values.get(needed), typed, words)) for needed, typed in told[1])
+        meant = ((needed, word(values.get(needed), typed, words)) for needed, typed in told[1])
         told = told[0], tuple((needed, typed) for needed, typed in meant if typed or needed in values), told[2]
     another = told is not None and QUESTION in dict(told[1])
     if another and (call.written is None or hasattr(asked, "_parts")):  # groups have no other question than theirs
         told = None
     if told is None or not (another or all(needed in call.parameters or needed in call.given for needed, _ in told[1])):
-        error.args = (own(str(error)),)
+        error.args = (call.own(str(error)),)
         return
     error._needs = told  # for the call that was typed, where this one was made for it
     why, needs, otherwise = told
@@ -242,10 +275,10 @@ def show_line(error: PandasDPError, call: Refused) -> None:
     more = {needed: typed for needed, typed in needs if not typed.startswith("=") and (typed or needed not in moved)}
     by_place = call.names[: len(call.args)]
     renamed = {by_place.index(old) if old in by_place else old: new for old, new in moved.items()}
-    if not renamed:
+    if not renamed and (call.name != "agg" or {*more} <= {*call.parameters}):  # named answers say their own bounds
         typed = {name: int(text) if text.isdigit() else text for name, text in more.items() if text}
         more = more | call.lacks(typed) | more
-    error.args = (f"{own(why)}: {call.line(more, renamed)}{call.tail}{own(otherwise)}",)
+    error.args = (f"{call.own(why)}: {call.line(more, renamed)}{call.tail}{call.own(otherwise)}",)
 
 
 def _name_frame(error: UnverifiedFrameError, frame: str) -> None:
@@ -254,52 +287,6 @@ def _name_frame(error: UnverifiedFrameError, frame: str) -> None:
     first = "" if named == frame else f"frame = {frame}; "
     for line in error._lines if frame else ():
         error.args = (str(error).replace(line, f"{first}{named}{line.removeprefix('df')}"),)
-
-
-def _named_in(text: str, parameters: Parameters) -> tuple[str, tuple[tuple[str, str], ...], str] | None:
-    """What is wrong, the argument that checks end with, such as ``k=10``, and what they say behind it."""
-    if not (found := re.fullmatch(TOLD, text)):
-        return None
-    why, name, typed, otherwise = found.groups("")
-    return (
-        (why, ((name, typed),), otherwise)
-        if name in parameters and "..." not in typed and is_expression(typed)
-        else None
-    )
-
-
-def _begun(text: str, call: Refused) -> tuple[str, tuple[tuple[str, str], ...], str] | None:
-    """What is wrong, and the argument that checks begin with; or the first column that is not named by text."""
-    found, parameters, values = re.fullmatch(BEGUN, text), call.parameters, call.values
-    if found and found[3] and (";" in found[3] or not re.match(rf": [.\w]*\b{call.name}\(", found[3])):
-        found = None  # it says more than how such a call looks
-    if found:
-        name = "x" if found[2] == "columns" and "x" in parameters else found[2]
-        needed = call.example(name) if name in parameters else {}
-        if name == "bounds" and "must lie between" in text:  # which were typed, and are none
-            needed = {name: "(lower, upper)"}
-        return (found[1], tuple(needed.items()), "") if "..." not in needed.values() and needed else None
-    if text.startswith("give the column name"):
-        wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)
-        why, _, more = text.partition(", such as ")
-        needed = call.example(wrong) if wrong else {}
-        given = values[wrong] if wrong else None
-        if wrong and type(given) is list and given and isinstance(given[0], str):
-            needed = {wrong: repr(given[0])}
-        if wrong and needed and type(given) is tuple and "bounds" in parameters and values.get("bounds") is None:
-            needed = {wrong: ""} if getattr(call.asked, "_column", None) else needed
-            needed |= {"bounds": f"={wrong}"}
-        return (why, tuple(needed.items()), f"; {more.partition('), ')[2]}") if needed else None
-    return None
-
-
-def _word(given: Any, typed: str, words: list[str]) -> str:
-    """How an argument is typed that is one of these words: as the one that was meant, where one is near."""
-    if not isinstance(given, str) or typed[1:-1] not in words:
-        return typed
-    meant = next((word for word in words if given.startswith(word)), WORDS.get(given, ""))
-    meant = meant if meant in words else closest(given, words)
-    return repr(meant) if meant else typed
 
 
 def as_dict(typed: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.written import LONGEST_LINE, Written, code, typed_text
 
 BOUNDED = ("sum", "mean", "var", "std", "median", "quantile")  # questions about groups
+OWN = ("filter", "transform", "apply", "pipe", "agg", "aggregate")
 ENDS = ("min", "max")  # which groups have not got
 CONDITION = (
     *(ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load, ast.cmpop),
@@ -29,7 +30,13 @@ UNPRICED = dict.fromkeys(COMMON.split(), _unpriced)
 
 def behind(written: Written, asked: Any) -> str:
     """What stands behind a call that makes groups, such as ``['cost'].mean()``, with the bounds that it lacks."""
-    first = typed_text(written.node)
+    first, groups, own = typed_text(written.node), written.node, ""
+    while isinstance(
+        up := written.above.get(groups), ast.Attribute | ast.Subscript
+    ):  # a function of theirs is no question
+        groups, own = up, getattr(up, "attr", "")
+    if own in OWN and any(isinstance(one, ast.Lambda) for one in getattr(written.above.get(groups), "args", ())):
+        return f"; groups have no {own!r} of a function"
     typed = {getattr(node, "value", None) for node in written.above if isinstance(node, ast.Constant)}
     line = whole(written.node, written.above, asked).removeprefix(first)
     lost = [end for end in ENDS if end in typed and ".agg(" in line and f"'{end}'" not in line]
@@ -50,13 +57,22 @@ def whole(last: Any, above: Mapping[Any, Any], asked: Any) -> str:
         if isinstance(inner, ast.Attribute) and inner.attr in columns:
             last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
         if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute):
-            _meant(last, last.func)
+            _drawn(last, last.func)
+            _meant(last, last.func, asked)
             if last.func.attr in (*BOUNDED, "agg"):
-                _bound(last, last.func, asked)
+                bound(last, last.func, asked)
     return typed_text(last)
 
 
-def _meant(call: ast.Call, func: ast.Attribute) -> None:
+def _drawn(call: ast.Call, func: ast.Attribute) -> None:
+    """Leave out of a plot what answers do not take: they draw bars with their intervals."""
+    kind = isinstance(func.value, ast.Attribute) and func.value.attr == "plot"
+    if kind or func.attr == "plot":
+        call.func, call.args = (func.value if kind else func), []
+        call.keywords = [word for word in call.keywords if word.arg in ("ax", "level", "y")]
+
+
+def _meant(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
     """Put in the place of a question that groups have not got the one that says the same of each of them."""
     first = call.args[0] if len(call.args) == 1 and not call.keywords else None
     named = getattr(first, "value", None)
@@ -76,15 +92,32 @@ def _meant(call: ast.Call, func: ast.Attribute) -> None:
         call.args = [ast.Dict(columns, [code("['count', 'mean', 'std', 'median']")] * len(columns))]
     elif func.attr == "agg":
         of_groups = any(getattr(node, "attr", "") == "groupby" for node in ast.walk(func))
-        for node in [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]:
+        if isinstance(selected, ast.Constant):  # which pandas names by itself
+            for word in call.keywords:
+                if isinstance(word.value, ast.Constant) and word.arg not in ("bounds", "error_bar"):
+                    word.value = ast.Tuple([selected, word.value])
+        ends = [word for word in call.keywords if getattr(_second(word.value), "value", "") in ENDS]
+        if of_groups and any(_second(word.value) for word in call.keywords if word not in ends):
+            call.keywords = [word for word in call.keywords if word not in ends]
+        within: list[Any] = [node for one in (*call.args, *call.keywords) for node in ast.walk(one)]
+        for node in within:
             if of_groups and isinstance(node, ast.List):
                 node.elts = [one for one in node.elts if getattr(one, "value", "") not in ENDS] or node.elts
+            if getattr(_second(node), "value", "") == "size" and (full := asked._full()):
+                node.elts = [ast.Constant(full), ast.Constant("count")]
             if isinstance(node, ast.Constant) and node.value == "size":
                 node.value = "count"
 
 
-def _bound(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
+def _second(node: Any) -> Any:
+    """The function of a named answer."""
+    return node.elts[1] if isinstance(node, ast.Tuple) and len(node.elts) == 2 else None
+
+
+def bound(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
     """Give a question about groups the bounds that it lacks."""
+    if func.attr in BOUNDED and not call.args and not call.keywords and isinstance(func.value, ast.Call):
+        call.args = [*map(ast.Constant, asked._examples()[0][:1])]  # no column was named yet
     first, selected = call.args[0] if call.args else None, getattr(func.value, "slice", ast.Constant(None))
     several = func.attr == "agg" or isinstance(selected, ast.List)
     of: list[Any] = getattr(selected, "elts", [selected])
@@ -136,15 +169,17 @@ def completed(
     if not isinstance(question, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not question:
         return ""
     question.attr = meant or question.attr
-    if price:
-        node.value = ast.Call(node.value, [], [ast.keyword("epsilon", code(price))])
+    if price:  # which may stand in the question
+        typed = [word for word in call.keywords if word.arg in ("epsilon", "rho")]
+        call.keywords = [word for word in call.keywords if word not in typed]
+        node.value = ast.Call(node.value, [], typed or [ast.keyword("epsilon", code(price))])
     more = needs(call, question.attr, name if question is not node else None)
     call.keywords += [ast.keyword(argument, code(text)) for argument, text in more.items()]
     if question is not node:
         question.value = ast.Subscript(node.value, ast.Constant(name))
-    _meant(call, question)
+    _meant(call, question, asked)
     if question.attr in (*BOUNDED, "agg"):
-        _bound(call, question, asked)
+        bound(call, question, asked)
     line = whole(call, above, asked)
     return line if len(line) <= LONGEST_LINE else ""
 
@@ -184,7 +219,11 @@ def masked(asked: Any, name: str = "") -> str:
     node = found.above[found.node] if name else found.node
     mask: Any = node.slice if isinstance(node, ast.Subscript) else next(iter(getattr(node, "args", ())), None)
     mask, column = mask.elts if isinstance(mask, ast.Tuple) and len(mask.elts) == 2 else (mask, None)
-    text = "" if mask is None else condition(mask, found.frame, {*asked._empty()})
+    columns = {*asked._empty()}
+    text = "" if mask is None else condition(mask, found.frame or named_rows(mask, columns), columns)
+    truth = "" if text or mask is None else column_of(mask, found.frame or named_rows(mask, columns), columns)
+    if truth and str(asked._empty()[truth].dtype) in ("bool", "boolean"):
+        text = _named(truth).id
     if not text:
         return ""
     frame: Any = found.node.value
@@ -192,13 +231,40 @@ def masked(asked: Any, name: str = "") -> str:
         frame, column = frame.value, frame.slice
     if column is not None and getattr(frame, "attr", "") == "dp":  # a question needs a price
         frame = ast.Call(frame, [], [ast.keyword("epsilon", ast.Constant(0.5))])
-    made: Any = ast.Call(ast.Attribute(frame, "query"), [ast.Constant(text)], [])
+    return put(found.above, node, ast.Call(ast.Attribute(frame, "query"), [ast.Constant(text)], []), column, asked)
+
+
+def put(above: Mapping[Any, Any], node: Any, made: Any, column: Any, asked: Any) -> str:
+    """The chain that goes on from what is made, or a column of it, in the place of a node."""
     made = made if column is None else ast.Subscript(made, column)
-    above = found.above | {made: found.above[node]}
     for field, value in ast.iter_fields(above[node]):
         if value is node:
             setattr(above[node], field, made)
-    return whole(made, above, asked)
+    return whole(made, {**above, made: above[node]}, asked)
+
+
+def by_a_step(written: Written, asked: Any) -> str:
+    """The chain about rows that pandas chose of a frame, where a step chooses them; no text if that cannot be read."""
+    node: Any = written.node
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr == "dp":
+            break
+        node = node.func if isinstance(node, ast.Call) else node.value
+    frame = getattr(node, "value", None)
+    called: Any = frame.func if isinstance(frame, ast.Call) else getattr(frame, "value", None)
+    base = called.value if getattr(called, "attr", "") in ("query", "loc") else called
+    if not isinstance(base, ast.Name):
+        return ""
+    text: Any
+    if isinstance(frame, ast.Subscript):
+        text = condition(frame.slice, base.id, {*asked._empty()})
+    else:
+        typed = getattr(frame, "args", ())
+        text = next((one.value for one in typed if isinstance(one, ast.Constant)), "")
+    if not isinstance(text, str) or not text or "@" in text:
+        return ""
+    node.value = ast.Call(ast.Attribute(ast.Attribute(base, "dp"), "query"), [ast.Constant(text)], [])
+    return whole(written.node, written.above, asked)
 
 
 def compared(column: str) -> str:
@@ -214,6 +280,18 @@ def joined(written: Written | None, left: str, right: str) -> str:
     call = written.node if written else ast.Call(ast.Name("df.dp.merge"), [], [])
     called, lookup = ast.unparse(call.func), ast.unparse(call.args[0]) if call.args else "lookup"
     return f"{called}({lookup}.rename(columns={{{right!r}: {left!r}}}), on={left!r})"
+
+
+def named_rows(node: Any, columns: set[Any]) -> str:
+    """The name of what columns are taken of; no text if there is none, or if several have them."""
+    held = {
+        one.value.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Subscript | ast.Attribute)
+        and isinstance(one.value, ast.Name)
+        and (one.attr if isinstance(one, ast.Attribute) else getattr(one.slice, "value", ())) in columns
+    }
+    return held.pop() if len(held) == 1 else ""
 
 
 def column_of(node: ast.expr, frame: str, columns: set[str]) -> str:

@@ -243,6 +243,9 @@ def _exact(value: Any, argument: str, behind: str) -> Fraction:
 
 _known = lru_cache(maxsize=1024, typed=True)(_exact)  # a notebook types the same few prices and bounds again and again
 
+# of NumPy and pandas: what arrays of other packages hold may follow from one cell
+OWN: tuple[Any, ...] = (np.dtype, pd.BooleanDtype, pd.Int64Dtype.__mro__[1], pd.Float64Dtype.__mro__[1])
+
 
 def kind_of(dtype: Any) -> Kind:
     """Kind of a column from its dtype.
@@ -250,7 +253,7 @@ def kind_of(dtype: Any) -> Kind:
     Raises
     ------
     ArgumentTypeError
-        For dtypes that cannot be answered: complex, sparse, interval, period, nested.
+        For dtypes that cannot be answered: complex, sparse, interval, period, nested, and those of other packages.
     """
     if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype) or dtype == np.dtype(object):
         return Kind("key")
@@ -261,7 +264,7 @@ def kind_of(dtype: Any) -> Kind:
     if isinstance(dtype, pd.PeriodDtype):
         hint = "; make dates of it before df.dp.protect(...): df[column] = df[column].dt.to_timestamp()"
         raise ArgumentTypeError(REFUSED.format(dtype=type(dtype).__name__, hint=hint))
-    letter = "O" if isinstance(dtype, pd.SparseDtype | pd.IntervalDtype) else getattr(dtype, "kind", "O")
+    letter = dtype.kind if isinstance(dtype, OWN) else "O"
     names = {"b": "bool", "i": "number", "u": "number", "f": "number", "M": "datetime", "m": "timedelta"}
     if letter in names and getattr(dtype, "itemsize", 8) <= 8:
         return Kind(names[letter])

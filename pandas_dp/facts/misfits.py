@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -12,30 +13,14 @@ from pandas_dp.facts.advice import Refused, as_dict
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
-from pandas_dp.facts.kinds import kind_or_none
+from pandas_dp.facts.habits import reread
+from pandas_dp.facts.kinds import IDENTIFIER, kind_or_none
+from pandas_dp.facts.other_names import LEVELS, OTHER_NAMES, RELATIONS
 from pandas_dp.facts.other_terms import crossed, in_other_terms
+from pandas_dp.facts.pivots import as_groups
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
+from pandas_dp.facts.written import Written, code, typed_text
 
-_OTHER_NAMES = {
-    "epsilon": "eps budget total privacy_budget",
-    "neighbors": "neighbours neighbor neighbour relation adjacency",
-    "bounds": "range limits clip clipping lower upper min_value max_value",
-    "bins": "edges buckets",
-    "keys": "categories values labels groups",
-    "unit": "user user_id id privacy_unit unit_column privacy_id person",
-    "max_rows": "max_contributions max_contribution contributions contribution_bound cap rows_per_unit max_rows_per_unit",
-    "max_groups": "l0 l0_sensitivity max_partitions max_partitions_contributed max_groups_contributed",
-    "max_rows_per_group": "linf linf_sensitivity max_contributions_per_partition max_rows_per_partition",
-    "k": "n n_clusters clusters",
-    "blocks": "n_blocks partitions",
-    "within": "error accuracy",
-    "confidence": "level",
-    "rho": "zcdp mu gdp",
-    "sensitivity": "l1 l1_sensitivity l2 l2_sensitivity delta_f global_sensitivity",
-}
-OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
-RELATIONS = {"bounded": "replace_one", "replace": "replace_one", "substitute": "replace_one", "unbounded": "add_remove"}
-LEVELS = ("confidence", "level")  # which are 1 - alpha
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values are not counted; null=True counts them as a key of their own",
     "skipna numeric_only": "rows with a missing value in the column are always left out, so omit this argument",
@@ -77,6 +62,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         args = args[1:]
         del parameters["self"]
     call, known = Refused(name, parameters, asked, args, given, example), [*parameters.values()]
+    if told := reread(call):
+        return told
     placed = [one.name for one in known if one.kind is one.POSITIONAL_OR_KEYWORD]
     free = [one for one in known if one.kind is one.KEYWORD_ONLY and one.name not in given]
     open_ended = any(one.kind is one.VAR_KEYWORD for one in known)
@@ -84,7 +71,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     missing = [one.name for one in known if one.default is one.empty and one.name not in call.values]
     missing = [argument for argument in missing if parameters[argument].kind is not inspect.Parameter.VAR_KEYWORD]
     if unknown:
-        return f"{name}() {_unknown(call, unknown, missing)}"
+        told = f"{name}() {_unknown(call, unknown, missing)}"
+        return call.own(told) if hasattr(asked, "_before") else told
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
         pairs = as_dict(dict.fromkeys(args, "(lower, upper)"))
         call.values = {placed[0]: [*args], **given}
@@ -116,10 +104,12 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             moved[i] = "" if meant is None else meant.name
         named = next(filter(None, moved.values()), "")
         call.values = dict(zip(placed, args, strict=False)) | given
-        lacking = call.lacks({moved[i]: value for i, value in enumerate(args) if moved.get(i)}) if named else {}
+        lacking = call.lacks({moved[i]: value for i, value in enumerate(args) if moved.get(i)})
         return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {call.line(lacking, moved)}"
     if missing and name == "extend" and not call.values:
         return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
+    if missing and name == "pivot_table" and call.written and (groups := as_groups(call.written, call.frame)):
+        return f"{name}() needs {' and '.join(missing)}; as groups: {groups}"
     if missing:
         told = " and ".join(filter(None, [", ".join(missing[:-1]), f"{missing[-1]}{MEANING.get(missing[-1], '')}"]))
         return f"{name}() needs {told}: {call.line(call.completed(missing))}"
@@ -153,18 +143,27 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         of_alpha = f", which is 1 - {right}" if wrong == "alpha" else ""
         typed = call.typed(needs, renamed) or call.line(needs, renamed)  # with the number that was typed
         return f"takes {right}=, not {wrong}={of_alpha}: {typed}"
-    told, close = _instead(call, first), closest(first, [other for other in names if other not in given])
+    told = _instead(call, first)
+    close = "" if first in OF_PANDAS else closest(first, [other for other in names if other not in given])
     instead = {"bins": PERIODS} if first == "freq" and "bins" in names and "bins" not in given else {}
+    if given.get("dropna") is False and "null" in names:
+        instead = {"null": "True"}
     if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
         instead = {"bounds": "(lower, upper)"}
     if name in ("df.dp", "preview") and not {"epsilon", "rho", "within"} & {*call.values, close} and not call.args:
         instead = {**instead, "epsilon": EXAMPLES["epsilon"]}
+    if first == "numeric_only" and (line := _of_each(call)):
+        return f"takes {told}: {line}"
     bare = not close and not instead and "; it takes " in told
     call.values = {other: value for other, value in call.values.items() if other in names}
     if "columns" in names and "columns" not in call.values:
         missing = [*missing, "columns"]
     instead = call.completed(missing if hasattr(call.asked, "_lacks") else (), instead)
-    typed = call.line({}, {first: close}) if close else call.line(dict.fromkeys(unknown, "") | instead)
+    mended = call.lacks({close: given[first]}) if close else {}
+    typed = call.line(mended, {first: close}) if close else call.line(dict.fromkeys(unknown, "") | instead)
+    if hasattr(call.asked, "_before") and (price := next((of for of in ("epsilon", "rho") if of in unknown), "")):
+        known = price == "epsilon" or getattr(call.frame._price, "rho", None) is not None
+        typed = _at_price(typed, f"{price}={given[price]!r}", call.frame) if known and typed else ""
     priced = told.endswith(OF_PRICES.get(first, "-"))
     typed = (
         "" if call.example_line or priced or told.startswith("the new total") or name == "dropna" else typed + call.tail
@@ -176,6 +175,27 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         dates = step_that_makes(by, ".str.to_datetime('%Y-%m-%d')")
         typed = typed.replace(".groupby(", f"{dates}.groupby(", 1)
     return f"takes {told}{without}{f': {typed}' if typed else ''}"
+
+
+def _of_each(call: Refused) -> str:
+    """The question of each column of numbers, where none was named; no text where there are not several."""
+    named = {"column", "columns"} & {*call.values} or getattr(call.asked, "_column", None) or "column" not in call.names
+    columns = [name for name in call.frame._examples()[0] if re.fullmatch(IDENTIFIER, name) is None]
+    if named or not call.written or len(columns) < 2:
+        return ""
+    pairs = {of: "(lower, upper)" for of in columns if call.unbounded(of)}
+    bounds = f"bounds={as_dict(pairs)}" if pairs and "bounds" in call.names else ""
+    return f"{ast.unparse(call.written.node.func.value)}[{columns!r}].{call.name}({bounds})"
+
+
+def _at_price(typed: str, price: str, frame: Any) -> str:
+    """A line at another price than that of the frame; no text where that stands elsewhere, behind steps."""
+    made = Written(code(typed), {})
+    first: Any = made.priced({*frame._empty()})
+    if not (priced := isinstance(first, ast.Call) and getattr(first.func, "attr", "") == "dp") and frame._steps:
+        return ""
+    before = ast.unparse(first.func) if priced else "df.dp"
+    return f"{before}({price}){typed_text(made.node).removeprefix(ast.unparse(first))}"
 
 
 def _meant(

@@ -7,15 +7,20 @@ import linecache
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from types import FrameType
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from pandas_dp.facts.call import QUESTION
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+# what calls the package for the user's own line
+THROUGH = (PACKAGE, *(os.path.dirname(str(module.__file__)) + os.sep for module in (np, pd)))
 DEEPEST = 100
 LONGEST_FILE = 200_000  # characters of a longer one are not read: Python takes a second for so many
 PRICE = ("epsilon", "delta")  # what of a price stands by place
@@ -70,6 +75,21 @@ class Written:
                 return ast.unparse(node.value)
             node = node.func if isinstance(node, ast.Call) else node.value
         return ""
+
+    def priced(self, columns: Collection[Any]) -> ast.expr:
+        """What a chain about these columns begins with, which has a price: a frame and its price, or what holds them."""
+        node = self.node.value if isinstance(self.node, ast.Attribute) else self.node
+        while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+            if isinstance(node, ast.Call):
+                if not isinstance(node.func, ast.Attribute) or node.func.attr in ("dp", "preview"):
+                    break
+                node = node.func
+            else:
+                named = node.attr if isinstance(node, ast.Attribute) else getattr(node.slice, "value", None)
+                if named not in (None, "dt", "str", "loc") and named not in columns:
+                    break
+            node = node.value
+        return node
 
     def with_arguments(
         self,
@@ -225,9 +245,9 @@ def caution(text: str) -> None:
 
 
 def user_frame() -> FrameType | None:
-    """The frame that called the package."""
+    """The frame that called the package, itself or by a function of pandas or NumPy."""
     caller: FrameType | None = sys._getframe(1)
-    while caller is not None and caller.f_code.co_filename.startswith(PACKAGE):
+    while caller is not None and caller.f_code.co_filename.startswith(THROUGH):
         caller = caller.f_back
     return caller
 

@@ -13,6 +13,7 @@ from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.plain_epsilons import epsilon_of
+from pandas_dp.questions.of_units import refuse_units
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON
 from pandas_dp.tables import frames
@@ -34,10 +35,13 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
     kind = frame._kind(column)
     if kind.name == "bool" or frame._facts(column).keys is not None:
         return False
+    refuse_units(frame, column)
     if not frame._price.delta and call == "groupby" and kind.name == "datetime" and not (other or null):
         months = checks.months(frame._facts(column))
         line = Line(f"groupby({column!r}, bins={months})", (("bins", months),), "; keys=[...] are single days")
         raise line.refuse("groupby() of dates needs public bins")
+    if not frame._price.delta and frame._call[0].options.get("normalize"):  # shares are those of listed keys
+        checks.keys(None, other, null, kind, frame._facts(column), call, column)
     if not frame._price.delta:
         example = checks.KEYS.get(kind.name, checks.KEYS["key"])
         line = finding(frame, f"{call}({column!r}, keys={example})", f"{call}({column!r})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ from pandas_dp.questions.choices import ChoiceQuestions
 from pandas_dp.questions.column_forms import ColumnForms
 from pandas_dp.questions.groups import GroupQuestions
 from pandas_dp.questions.lacking import chosen
+from pandas_dp.questions.made_columns import line_of
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import SeveralQuestions
@@ -83,8 +85,28 @@ class PricedColumn(ColumnForms):
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            hint = missing_question(type(self), name, "")
-            raise AttributeError(chosen(self._frame, name) or in_own_columns(self._frame, hint, self._column))
+            told = chosen(self._frame, name) or self._computed(ast.Attribute)
+            hint = "" if told else missing_question(type(self), name, "")
+            raise AttributeError(told or in_own_columns(self._frame, hint, self._column))
+
+    def _computed(self, *kinds: type[ast.expr]) -> str:
+        """What is said of code that computes with the column, as pandas' own do; no text where it cannot be read."""
+        line = line_of(self._frame, self._column, *kinds)
+        return f"a column is made, and rows are chosen, by a step: {line}" if line else ""
+
+    @letting_go
+    def _refused(self, *args: Any, **options: Any) -> NoReturn:
+        """Say what step does what an operator or a function of pandas or NumPy would do with the cells."""
+        told = self._computed(ast.BinOp, ast.UnaryOp, ast.Call)
+        raise ArgumentTypeError(
+            told
+            or "a priced column shows no cells: ask about it, as in .count(), or make another: .assign(made=lambda d: ...)"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refused
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = _refused
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refused
+    __array__ = __array_ufunc__ = __iter__ = __len__ = __contains__ = _refused
 
     @letting_go
     def __getitem__(self, rows: Any) -> NoReturn:
@@ -133,6 +155,8 @@ class PricedColumn(ColumnForms):
     @letting_go
     def _compared(self, other: object) -> Any:
         """Say how rows are chosen, where a column is compared as one of pandas."""
+        if told := self._computed(ast.Compare):
+            raise ArgumentTypeError(told)
         condition = compared(self._column)
         share = f"; the share of rows for which it holds is .assign(holds=lambda d: d.{condition})['holds'].mean()"
         raise ArgumentTypeError(
@@ -399,7 +423,7 @@ class PricedFrame(
         does not grow with the bounds; it shrinks with the square root of the rows. It is larger than that of the default
         unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the column. A twentieth of the
         price buys the number of rows (units, if units have several rows). If there may be too few rows, by this noisy number
-        at 97.5 % confidence, "rotated" answers, and the answer says so. If the number is public and no value can be missing,
+        at 97.5 % confidence, "rotated" is used, and the answer says so. If the number is public and no value can be missing,
         nothing is spent on it, and a number that is too small is refused. The charge is the same in every case. The noise of
         "trimmed" is about 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less and seldom 10 times as
         much, if there are at least about 100 / epsilon rows. It is at least 1e-7 (upper - lower) / epsilon; otherwise it does

@@ -31,13 +31,14 @@ from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.found_keys import delta_needed, finds
 from pandas_dp.questions.function_trial import no_number, rehearse
 from pandas_dp.questions.group_statistics import GroupStatistics
+from pandas_dp.questions.lacking import together
+from pandas_dp.questions.of_units import refuse_units
 from pandas_dp.questions.partition import Parts, few_columns, found_of, parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import composed
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
 from pandas_dp.questions.wanted import PricedColumns, wanted_of
 from pandas_dp.release.values import FrameRelease, SeriesRelease
-from pandas_dp.tables import frames
 
 BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups
 
@@ -305,7 +306,7 @@ class PricedGroups(GroupStatistics):
         selected = self._column is not None and not named and not isinstance(func, Mapping)
         if selected:
             func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
-        wanted, single = wanted_of(self._frame, func, named, BY_GROUP)
+        wanted, single = wanted_of(self._frame, func, named, BY_GROUP, self._column)
         split = weights, within, error_bar
         try:
             parts, text = composed(self._frame, self._of, wanted, bounds, split, bool(named))
@@ -388,6 +389,8 @@ class GroupQuestions(PreparedFrame):
         ['Bonn', 'Ulm']
         """
         shares = numbers.flag(normalize, "normalize")
+        if isinstance(column, list):
+            raise together(self, column)
         if finds(self, "value_counts", column, keys, other, null):
             if shares:
                 example = checks.KEYS.get(self._kind(column).name, checks.KEYS["key"])
@@ -515,14 +518,15 @@ class GroupQuestions(PreparedFrame):
             needs = () if key is None else (("by", repr(key)), ("bins", checks.months(self._facts(key))))
             line = Line(f"groupby('visit', bins={PERIODS})", needs)
             raise line.refuse("a Grouper looks at the dates; months are bins")
+        if any(map(callable, columns)):
+            raise ArgumentTypeError("groups are those of a column, which a step may make: .assign(part=lambda d: ...)")
         if not columns or not all(isinstance(column, str) for column in columns):
             raise ArgumentTypeError(GROUPING)
-        table = frames.lookup(self._frame)
-        if keys is bins is None and table is not None and columns == [table.session.unit.column]:
-            raise ArgumentValueError(
-                f"{columns[0]!r} is the unit of the budget, and no list of units is public; how many rows units have is "
-                "the question .rows_per_unit()"
-            )
+        given = [of for of in (keys, bins) if of is not None]
+        if all(isinstance(of, Mapping) for of in given):
+            for column in columns:
+                if not any(column in of for of in given):
+                    refuse_units(self, column)
         if len(columns) == 1 and bins is None and finds(self, "groupby", columns[0], keys, other, null):
             return FoundGroups(self._from_schema(columns), (KeyColumn(columns[0], self._kind(columns[0])),), {})
         head = f"groupby({columns_text(tuple(columns))}"

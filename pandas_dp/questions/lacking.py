@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPErro
 from pandas_dp.facts.advice import Refused
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import in_numbers
+from pandas_dp.facts.call import QUESTION, columns_text
 from pandas_dp.facts.chains import completed, first_text, masked
-from pandas_dp.facts.checks import BINS, KEYS, ends
+from pandas_dp.facts.checks import BINS, KEYS, ends, months
 from pandas_dp.facts.written import code_of, is_expression
 from pandas_dp.questions.unknown_names import in_own_columns, missing_question
 
@@ -67,22 +68,27 @@ def completed_line(frame: PreparedFrame, name: str, price: str = "", meant: str 
     """The question, `of` groups or the frame, with its price and what it lacks, where a name was not found; see `completed`."""
 
     def needs(call: ast.Call, question: str, column: str | None) -> dict[str, str]:
-        method = getattr(of or type(frame), question, None)
-        if method is None:
-            return {}
-        parameters = dict(list(inspect.signature(method).parameters.items())[1:])
-        values: dict[str, Any] = {} if column is None else {"column": column}
-        free = [one for one in parameters if one not in values]
-        try:
-            values |= {one: ast.literal_eval(node) for one, node in zip(free, call.args, strict=False)}
-            values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
-        except (ValueError, TypeError):  # what a variable holds is not looked at, and a list is no key of a dict
-            return {}
-        missing = [one for one in free if parameters[one].default is inspect.Parameter.empty or one == "columns"]
-        more = Refused(question, parameters, frame, (), values).completed(one for one in missing if one not in values)
-        return more if all(map(is_expression, more.values())) else {}
+        return needed(frame, of or type(frame), call, question, column)
 
     return completed(name, frame, price, needs, meant)
+
+
+def needed(frame: PreparedFrame, of: type, call: ast.Call, question: str, column: str | None) -> dict[str, str]:
+    """What the call of a question lacks, of a column that is selected, or of what is `of` some class."""
+    method = getattr(of, question, None)
+    if method is None:
+        return {}
+    parameters = dict(list(inspect.signature(method).parameters.items())[1:])
+    values: dict[str, Any] = {} if column is None else {"column": column}
+    free = [one for one in parameters if one not in values]
+    try:
+        values |= {one: ast.literal_eval(node) for one, node in zip(free, call.args, strict=False)}
+        values |= {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
+    except (ValueError, TypeError):  # what a variable holds is not looked at, and a list is no key of a dict
+        return {}
+    missing = [one for one in free if parameters[one].default is inspect.Parameter.empty or one == "columns"]
+    more = Refused(question, parameters, frame, (), values).completed(one for one in missing if one not in values)
+    return more if all(map(is_expression, more.values())) else {}
 
 
 def chosen(frame: PreparedFrame, name: str = "") -> str:
@@ -91,12 +97,12 @@ def chosen(frame: PreparedFrame, name: str = "") -> str:
     return f"rows are chosen by a condition in query(): {line}" if line else ""
 
 
-def unknown(frame: PreparedFrame, name: str) -> str:
+def unknown(frame: PreparedFrame, name: str, computed: Callable[..., str]) -> str:
     """What is said of a name that is no question: what to type, of a column and of a misspelt one with all that it lacks."""
     if told := chosen(frame, name):
         return told
     if name in frame._empty():
-        line = completed_line(frame, name) or f"df.dp(epsilon=0.5)[{name!r}]"
+        line = computed(frame, name, ast.Attribute) or completed_line(frame, name) or f"df.dp(epsilon=0.5)[{name!r}]"
         return f"{name!r} is a column; select it: {line}"
     column = first_text(name)
     column = column if column in frame._empty() else "column"
@@ -175,10 +181,24 @@ def needed_parts(
         for column, kind in kinds.items()
         if not (kind.name == "bool" or column in listed or frame._facts(column).keys is not None)
     }
-    bins = {column: BINS[name] for column, name in missing.items() if name in BINS}
+    bins = {
+        column: months(frame._facts(column)) if name == "datetime" else BINS[name]
+        for column, name in missing.items()
+        if name in BINS
+    }
     keys = {column: KEYS["key"] for column in missing if column not in bins}
     typed = [", ".join(f"{column!r}: {example}" for column, example in of.items()) for of in (keys, bins)]
     return ("keys", f"{{{typed[0]}}}" if keys else ""), ("bins", f"{{{typed[1]}}}" if bins else "")
+
+
+def together(frame: PreparedFrame, columns: list[Any]) -> PandasDPError:
+    """What is said of columns that are to be counted together: groups of all of them."""
+    parts = needed_parts(frame, {column: frame._kind(column) for column in columns}, ())
+    needs = tuple(part for part in parts if part[1])
+    line = f".groupby({', '.join([columns_text(tuple(columns)), *(f'{name}={text}' for name, text in needs)])}).size()"
+    return Line(line, ((QUESTION, "groupby.size"), *needs, ("normalize", ""), ("sort", ""))).refuse(
+        "combinations of columns are counted by groups, whose shares are free: sizes / sizes.sum()"
+    )
 
 
 def _of_column(

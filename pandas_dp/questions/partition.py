@@ -149,7 +149,11 @@ def factors_of(
         except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
-            found = finding(frame, "", f"{head})") if unlisted and call == "groupby" else Line("")
+            left = [other for other in kinds if other not in listed | binned and frame._facts(other).keys is None]
+            common = call == "groupby" and all(
+                kinds[one].name in ("key", "bool") or pd.api.types.is_integer_dtype(frame._dtype(one)) for one in left
+            )  # hardly two rows share a date or a float
+            found = finding(frame, "", f"{head})") if unlisted and common else Line("")
             error._priced = found.priced
             with told(f"{column!r}: ", found.otherwise):
                 raise
@@ -244,7 +248,13 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[],
     if isinstance(given, Mapping):
         return {column: entry for column, entry in given.items() if entry is not None}
     if len(kinds) > 1:
-        raise line().refuse(f"{name}= of several columns is a dict by column")
+        fits, typed = (
+            [column for column, kind in kinds.items() if (kind.name in checks.BINS) == (name == "bins")],
+            code_of(name),
+        )
+        meant = f"{{{fits[0]!r}: {typed}}}" if len(fits) == 1 and typed else ""
+        told = Line(f"{name}={meant}", ((name, meant),)) if meant else line()
+        raise told.refuse(f"{name}= of several columns is a dict by column")
     return {next(iter(kinds)): given}
 
 

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import pandas as pd
 
@@ -19,15 +19,17 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import checks
-from pandas_dp.facts.argument_help import Line, explain, uncopied
+from pandas_dp.facts.argument_help import Line, explain, letting_go, uncopied
 from pandas_dp.facts.as_text import TYPED, of_text, step_that_makes
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
 from pandas_dp.facts.kinds import IDENTIFIER, Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy, unrounded
 from pandas_dp.facts.public_only import PERIODS
-from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
+from pandas_dp.facts.schema import ColumnFacts, unit_said
+from pandas_dp.questions.known_facts import Known, Unprotected
 from pandas_dp.questions.lacking import bounds_together, lacking, unknown
+from pandas_dp.questions.made_columns import line_of
 from pandas_dp.questions.plain_prices import plainly
 from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.session.registry import table_of
@@ -38,31 +40,6 @@ from pandas_dp.tables.protected import Table, kinds_of
 
 if TYPE_CHECKING:
     from pandas_dp.questions.frame import PricedFrame  # completion takes `Self` for the class where it is written
-
-
-class Known(NamedTuple):
-    """What is public of a table's rows after the first of some steps."""
-
-    table: weakref.ref[Table]
-    given: Schema  # the table's then: protected again, it may have another one
-    steps: int
-    empty: pd.DataFrame  # names and dtypes
-    schema: Schema
-
-
-class Unprotected:
-    """Facts of a column of a frame that no session answers for, which is told once a call needs what a schema says.
-
-    So what is wrong with an argument is told first.
-    """
-
-    dtype = step = None
-
-    def __init__(self, frame: PreparedFrame, column: str) -> None:
-        self._frame, self._column = frame, column
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._frame._of(table_of(self._frame._frame)).schema[self._column], name)
 
 
 @explain
@@ -101,11 +78,20 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise AttributeError(unknown(self, name))
+            raise AttributeError(unknown(self, name, line_of))
 
     def __len__(self) -> int:
         """Say how rows are counted."""
         raise ArgumentTypeError("len() would tell the exact number of rows; ask it: .count()")
+
+    @letting_go
+    def _shown(self, *args: Any, **options: Any) -> NoReturn:
+        """Say that no row is handed out, to loops and to functions of pandas and NumPy."""
+        raise ArgumentTypeError(
+            "a priced frame shows no rows: ask about them, as in .count(); df.columns tells the columns"
+        )
+
+    __iter__ = __array__ = __array_ufunc__ = _shown
 
     def _with(self, **changed: Any) -> Self:
         """The same but for some of what it holds."""
@@ -144,6 +130,12 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         names = sorted(kinds, key=lambda name: re.fullmatch(IDENTIFIER, name) is not None)
         numeric = [name for name in names if (kind := kinds[name]) is not None and kind.name == "number"]
         return numeric, [name for name in names if name not in numeric]
+
+    def _full(self) -> str:
+        """A column that has a value in each row that counts; no text if none is known."""
+        table = frames.lookup(self._frame)
+        unit = "" if table is None else table.session.unit.column or ""
+        return "" if any(unit in step.touches for step in self._steps) else unit
 
     def _lacks(self, parameters: Iterable[str], values: Mapping[str, Any]) -> dict[str, str]:
         """What a call needs beside what was refused; see `lacking`."""
@@ -296,8 +288,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
             raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
         parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
-        if kind.name == "number" and self._unit(column) is None:
-            unrounded(parts, self._dtype(column))
+        dtype = self._dtype(column)
+        # a schema may say integers of a Dask DataFrame's floats
+        if kind.name == "number" and (self._unit(column) is None or dtype == "float64"):
+            unrounded(parts, dtype)
         return parts, labels
 
     def _text(self, **resolved: Any) -> str:

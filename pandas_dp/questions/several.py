@@ -195,8 +195,9 @@ class SeveralQuestions(PreparedFrame):
             columns = list(bounds)
         if columns is None:
             named = self._examples()[0][:2] or ["age"]
-            pairs = f"{{{', '.join(f'{name!r}: (lower, upper)' for name in named)}}}"
-            more = () if isinstance(bounds, str) else (("bounds", pairs),)
+            lacking = [name for name in named if self._lacks(("bounds",), {"column": name})]
+            pairs = f"{{{', '.join(f'{name!r}: (lower, upper)' for name in lacking)}}}"
+            more = () if isinstance(bounds, str) or not lacking else (("bounds", pairs),)
             raise Line("describe(['age'], ...)", (("columns", repr(named)), *more)).refuse("describe() needs columns")
         names, given = by_column(self, "describe", columns, bounds)
         if len(names) > MOST_PARTS:

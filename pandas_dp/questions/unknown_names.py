@@ -153,8 +153,13 @@ _GROUPS = {
     "aggregate": "several answers for one price: .agg({'cost': ['mean', 'std']}, bounds={'cost': (lower, upper)})",
     "apply pipe": "give your own function of a table: .groupby({by}, keys=[...])." + BOUNDED,
     "describe": "several answers for one price: .groupby({by}, keys=[...]).agg({agg}, bounds={alone})",
-    "transform filter": (
-        "ask one question per call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
+    "filter": (
+        "groups are chosen, for free, by an answer about them: sizes = .groupby({by}, keys=[...]).size(), then "
+        "sizes[sizes > 100]"
+    ),
+    "transform": (
+        "no row gets a number that depends on others: ask .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), "
+        "and compute with the answers"
     ),
     "min max first last nth head tail": (
         "one row's value is never released; by group there are median and quantile: .quantile(0.99, bounds=...)"

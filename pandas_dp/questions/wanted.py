@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest, did_you_mean
 from pandas_dp.facts.advice import Refused, show_line
 from pandas_dp.facts.argument_help import Line, explain, uncopied
+from pandas_dp.questions.lacking import together
 from pandas_dp.questions.rows import PreparedFrame
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ MOST_PARTS = 100
 OPTIONS = ("bounds", "weights", "within", "error_bar")
 AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
 SIZE = "; 'count' counts the rows with a value in the column; to count all rows, ask .size()"
-ROW = "; a smallest or largest value of a group is that of one row"
+ROW = "; a smallest or largest value of a group is that of one row, near it is .quantile(0.99, bounds=(lower, upper))"
+OWN = "a function of your own is asked by .sample_and_aggregate(function, bounds=(lower, upper))"
 NAMED = "agg(typical=('income', 'median'), bounds={'income': (0, 100_000)})"
 
 
@@ -42,7 +44,11 @@ class Wanted(NamedTuple):
 
 
 def wanted_of(
-    frame: PreparedFrame, func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUNCTIONS
+    frame: PreparedFrame,
+    func: Any,
+    named: dict[str, Any],
+    functions: tuple[str, ...] = FUNCTIONS,
+    selected: str | None = None,
 ) -> tuple[list[Wanted], bool]:
     """Cells in the order written, and whether each column has one function that is no list."""
     if func is None and not named:
@@ -52,28 +58,35 @@ def wanted_of(
         raise Line(AGG, (("func", ""), ("bounds", "=func"))).refuse("func names functions by column; bounds go by name")
     if func is not None and named:
         if closest(first := next(iter(named)), OPTIONS):
-            raise _misnamed(frame, first)
-        needs = dict.fromkeys(named, "")
+            raise _misnamed(frame, first, named[first], functions)
+        instead = dict.fromkeys(named, "")
         if any(isinstance(pair, tuple | list) for pair in named.values()):
-            raise Line(AGG, (*needs.items(),)).refuse("give either func=, a dict by column, or named answers")
+            raise Line(AGG, (*instead.items(),)).refuse("give either func=, a dict by column, or named answers")
         why = f"agg() takes no {first}="
         if first == "population" and isinstance(func, Mapping):
             asked = {name: [of] if isinstance(of, str) else [*of] for name, of in func.items()}
-            needs["func"] = repr(
+            instead["func"] = repr(
                 {name: of + ["std"] * ("mean" in of and "std" not in of) for name, of in asked.items()}
             )
             why += "; 'std' beside 'mean' gives the interval of a population"
-        raise Line(AGG, (*needs.items(),)).refuse(why)
+        raise Line(AGG, (*instead.items(),)).refuse(why)
     if named:
+        if selected is not None and {*named.values()} <= {*functions}:
+            needs = tuple((name, f"({selected!r}, {of!r})") for name, of in named.items())
+            if {*named.values()} & {*BOUNDED} and frame._facts(selected).bounds is None:
+                needs = (*needs, ("bounds", f"{{{selected!r}: (lower, upper)}}"))
+            raise Line(NAMED, needs).refuse("a named answer takes a column and a function")
         for name, pair in named.items():
             if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(of, str) for of in pair):
-                raise _misnamed(frame, name)
+                raise _misnamed(frame, name, pair, functions)
         wanted = [Wanted(name, *pair) for name, pair in named.items()]
         single = False
     else:
         if not isinstance(func, Mapping) or not func:
             raise ArgumentTypeError(f"func must be a dict of functions by column: {AGG}")
         lists = {column: [names] if isinstance(names, str) else names for column, names in func.items()}
+        if any(map(callable, lists.values())):
+            raise ArgumentTypeError(f"func names functions by text: {', '.join(functions)}; {OWN}")
         if any(not isinstance(names, Sequence) or not names for names in lists.values()):
             raise ArgumentTypeError(f"func must name functions by text, one or a list for each column: {AGG}")
         wanted = [Wanted(name, column, name) for column, names in lists.items() for name in names]
@@ -83,10 +96,20 @@ def wanted_of(
             raise ArgumentTypeError(f"func must name columns by their text: {AGG}")
         if not isinstance(cell.function, str) or cell.function not in functions:
             text = cell.function if isinstance(cell.function, str) else ""
-            near = "count" if text == "size" else closest(text, functions)
+            near = "count" if text == "size" else "" if text in FUNCTIONS else closest(text, functions)
             close = SIZE if text == "size" else f"; did you mean {near!r}?" if near else ROW * (text in FUNCTIONS)
+            if text in FUNCTIONS:  # which groups have not got
+                less = tuple((one.row, "") for one in wanted if named and one.function == text)
+                less = less if len(less) < len(wanted) else ()
+                if named or {one.function for one in wanted} == {text}:
+                    error = ArgumentValueError(f"groups have {', '.join(functions)}{close}")
+                    error._needs = (str(error), less, "") if less else None
+                    raise error
+            if named and text == "size":
+                full = frame._full() or cell.column
+                raise Line(NAMED, ((cell.row, f"({full!r}, 'count')"),)).refuse(f"'size' is no function here{SIZE}")
             if named and (not near or cell.column not in frame._empty()):
-                raise _misnamed(frame, cell.row)
+                raise _misnamed(frame, cell.row, None, functions)
             error = ArgumentValueError(f"func may be {', '.join(functions)}{close}: {AGG}")
             error._slip = (text, near) if near else None
             raise error
@@ -97,17 +120,23 @@ def wanted_of(
     return wanted, single
 
 
-def _misnamed(frame: PreparedFrame, name: str) -> PandasDPError:
+def _misnamed(frame: PreparedFrame, name: str, pair: Any, functions: tuple[str, ...]) -> PandasDPError:
     """What a named answer takes, or what the option is called that it was meant for."""
+    takes = f"a named answer takes a column and a function: {', '.join(functions)}"
+    if isinstance(pair, tuple | list) and len(pair) == 2 and callable(pair[1]) and pair[0] in frame._empty():
+        named, column = pair[1].__name__, pair[0]
+        if pair[1] is len:
+            named, column = "count", frame._full() or column
+        if named in functions:
+            return Line(NAMED, ((name, f"({column!r}, {named!r})"),)).refuse(takes)
+        return ArgumentTypeError(f"{takes}; {OWN}")
     option = closest(name, OPTIONS)
     if option:
         return Line(f"agg(..., {option}=...)", ((name, ""), (option, f"={name}"))).refuse(
             f"agg() takes {option}=, not {name}="
         )
     columns = [*itertools.chain(*frame._examples())]
-    return Line(NAMED, ((name, f"({columns[0]!r}, 'count')"),)).refuse(
-        f"a named answer takes a column and a function: {', '.join(FUNCTIONS)}"
-    )
+    return Line(NAMED, ((name, f"({columns[0]!r}, 'count')"),)).refuse(takes)
 
 
 TOGETHER = ("describe", "cov", "corr")  # questions of the frame that take a list of columns
@@ -166,6 +195,8 @@ class PricedColumns:
             return partial(self._put, name)
         if name.startswith("_"):
             raise AttributeError(name)
+        if name == "value_counts" and self._asked is self._frame:
+            raise AttributeError(str(together(self._frame, [*self._columns])))
         close = did_you_mean(name, (*FUNCTIONS, *TOGETHER)) or f"; there are {', '.join((*FUNCTIONS, *TOGETHER))}"
         raise AttributeError(f"several columns have no {name!r}{close}: {LINE}")
 

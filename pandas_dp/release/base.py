@@ -243,7 +243,7 @@ class Release(Spelled):
         if known is None:
             raise ArgumentTypeError(
                 "this answer does not tell how far values spread. These do: mean('age', bounds=(0, 120), population=True), "
-                "agg({'age': ['mean', 'std']}, ...) where one look gives both, means of bools, quantiles with error_bar=True, "
+                "agg({'age': ['mean', 'std']}, ...) where one call gives both, means of bools, quantiles with error_bar=True, "
                 "shares with normalize=True, and pivot tables as groupby([...]).mean(..., population=True).unstack()"
             )
         return known

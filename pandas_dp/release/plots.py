@@ -125,6 +125,8 @@ def draw_vector(
     index = value.index
     labels, axis = [named(label) for label in index], ", ".join(str(name) for name in index.names if name is not None)
     table = isinstance(value, pd.DataFrame)
+    if not columns:
+        raise ArgumentValueError("this table has no columns to draw: no key was found")
     if y is not None and not table:
         raise ArgumentValueError("y chooses columns of a table, and this answer is a single one: .plot()")
     if y is not None:

@@ -21,7 +21,7 @@ from pandas_dp.release.text import named, plain
 if TYPE_CHECKING:
     from pandas_dp.release.values import Release
 
-MOST_ROWS = 40  # of one answer
+MOST_ROWS = 200  # of one answer
 MOST_PLOTS = 4  # of one answer
 MOST_BARS = 400  # more than there are points in a drawing would only be black
 Drawing = dict[str, Any]
@@ -124,14 +124,18 @@ def _vector(release: Any, known: Any) -> tuple[list[str], list[Drawing], list[st
     first = ", ".join(str(name) for name in value.index.names if name is not None) or "Entry"
     cut = release._legible(known).iloc[:MOST_ROWS]
     rows = [
-        [str(label), *map(_cell, row)]
+        [_label(label), *map(_cell, row)]
         for label, row in zip(index[:MOST_ROWS], cut.itertuples(index=False, name=None), strict=True)
     ]
     few = len(value) <= MOST_BARS and not release.query.aggregate.mixed  # a drawing has one scale
     drawings = [drawing(column) for column in release._drawn(known)[:MOST_PLOTS]] if few else []
     drawn = [one for one in drawings if one is not None]
-    labels = [str(label) for label in index] if drawn else []
+    labels = [_label(label) for label in index] if drawn else []
     return labels, drawn, [first, *map(named, cut.columns)], rows
+
+
+def _label(label: Any) -> str:
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def drawing(column: Any) -> Drawing | None:

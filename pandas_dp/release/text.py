@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,7 @@ ELSEWHERE = {name: hint for names, hint in _ELSEWHERE.items() for name in names.
 
 COUNTED = "; counted: "  # between what somebody can do with a budget and the sums that say so
 DIGITS = 2  # significant digits of an error bar
+EXACT = Context(prec=400, traps=[])  # whatever a program's own decimals are cut to
 PLAIN_RANGE = (1e-9, 1e15)  # beyond it numbers are written with an exponent
 WHOLE: tuple[Any, ...] = (np.round, np.floor, np.ceil)  # of a count and the ends of its interval
 MOST_COLUMNS, DEFAULT_COLUMNS = 60, (0, 20)  # the latter of pandas, in a terminal and elsewhere
@@ -291,6 +292,8 @@ def named(column: Any) -> str:
 
 def side_by_side(parts: list[tuple[Any, str, pd.Series[Any]]]) -> pd.DataFrame:
     """Columns named (column, part); the column of a table with several levels is a tuple itself."""
+    if not parts:  # of groups of which none was found
+        return pd.DataFrame()
     frame = pd.concat([series for _, _, series in parts], axis=1)
     names = [(*name, part) if isinstance(name, tuple) else (name, part) for name, part, _ in parts]
     frame.columns = pd.MultiIndex.from_tuples(names)
@@ -299,8 +302,8 @@ def side_by_side(parts: list[tuple[Any, str, pd.Series[Any]]]) -> pd.DataFrame:
 
 def _rounded(x: float, place: int, rounding: str) -> str:
     """Write a number cut at a power of ten."""
-    cut = Decimal(str(x)).quantize(Decimal(1).scaleb(place), rounding=rounding)
-    return f"{cut + 0:,f}"  # + 0: no negative zero
+    cut = Decimal(str(x)).quantize(Decimal(1).scaleb(place, EXACT), rounding, EXACT)
+    return f"{cut if cut else cut.copy_abs():,f}"  # no negative zero
 
 
 def _moment(stamp: pd.Timestamp, half: pd.Timedelta) -> str:

@@ -102,8 +102,8 @@ def _unname(path: str) -> None:
 def _convert(path: str) -> None:
     """Take everything into the file that an older version left in a log beside it, and write no log any more.
 
-    Under an exclusive lock, which waits until nobody else has the file open. The entries that say so come first, in the older
-    form: where this dies halfway the next one begins anew, and nothing is lost.
+    Under an exclusive lock, which waits until nobody else has the file open. Entries say so, once: where this dies halfway the
+    next one begins anew, and nothing is lost.
     """
     log = files.left(f"{path}-wal")
     try:
@@ -120,12 +120,20 @@ def _convert(path: str) -> None:
 
 
 def _take_in(path: str, log: bool) -> None:
-    """The change itself."""
+    """The change itself.
+
+    Without a log the file first becomes one that keeps none, in a transaction of its own. Else this change would write a log,
+    and where it dies halfway the next one could not tell that from a log of the older version.
+    """
     with closing(database.connect(path)) as connection:
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         connection.execute("BEGIN IMMEDIATE")  # takes back a charge that was cut short, too
-        if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):  # else somebody else was faster
-            migrate(connection, log, path)
+        if not log and connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+            if not records.rows(connection):
+                raise LedgerError(LOGLESS.format(log=f"{os.path.basename(path)}-wal"))
+            for line in ("COMMIT", "PRAGMA journal_mode=DELETE", "BEGIN IMMEDIATE"):  # nothing is written into a log
+                connection.execute(line)
+        migrate(connection, log, path)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode=DELETE")
 
@@ -181,23 +189,21 @@ def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
     another place is not: two ledgers that were made in the same second have equal first entries.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version >= records.SCHEMA_VERSION:  # converted before, or by somebody who was faster
+        return
     if version < 3:
         connection.execute(records.ANSWERS)
-    if version < 4:
-        connection.execute(records.META)
-        first = connection.execute("SELECT head FROM entries WHERE sequence = 1 ORDER BY budget LIMIT 1").fetchone()
-        named = records.fingerprint(repr((path, first)).encode("utf-8", "surrogateescape")).hex()[:32]
-        records.mark(connection, "" if log else UNKNOWN, named)  # one of version 4 was converted before, and whole
-        connection.create_function("plain", 1, lambda text: records.fingerprint(text) if type(text) is bytes else None)
-        connection.create_function("placed", 4, records.digest)
-        for table in records.STORED:  # one that is damaged stays so
-            new, old = f"placed('{table}', budget, sequence, result)", "plain(result)"
-            connection.execute(f"UPDATE {table} SET digest = {new} WHERE digest = {old}")  # noqa: S608 - two words
-        connection.execute(f"PRAGMA user_version = {records.SCHEMA_VERSION}")
-    budgets = list(records.rows(connection))
-    if not budgets and not log:
-        raise LedgerError(LOGLESS.format(log=f"{os.path.basename(path)}-wal"))
-    for row in budgets:
+    connection.execute(records.META)
+    first = connection.execute("SELECT head FROM entries WHERE sequence = 1 ORDER BY budget LIMIT 1").fetchone()
+    named = records.fingerprint(repr((path, first)).encode("utf-8", "surrogateescape")).hex()[:32]
+    records.mark(connection, "" if log else UNKNOWN, named)
+    connection.create_function("plain", 1, lambda text: records.fingerprint(text) if type(text) is bytes else None)
+    connection.create_function("placed", 4, records.digest)
+    for table in records.STORED:  # one that is damaged stays so
+        new, old = f"placed('{table}', budget, sequence, result)", "plain(result)"
+        connection.execute(f"UPDATE {table} SET digest = {new} WHERE digest = {old}")  # noqa: S608 - two words
+    connection.execute(f"PRAGMA user_version = {records.SCHEMA_VERSION}")
+    for row in records.rows(connection):
         records.append(connection, row, "converted", CONVERTED[log], "")
 
 

@@ -123,7 +123,7 @@ def protect(
         session = session or enter(Session(opened, name, unit))
         replaced = terms is not None and terms != opened.budget(name)
         line = session._terms(advice.another(opened), reason="...") if replaced else ""
-        lost = replaced and frames.are_others(session, frame)
+        lost = replaced and frames.are_others(session, frame, lineage, content.table, content.version)
         session._settle(unit, replaced=line)
         other = _taken_on(frame, session, lineage, reason, content)
         person = None if unit.column is not None else advice.person_column(frame)
@@ -153,7 +153,7 @@ class Content(NamedTuple):
         """The same where a frame and what is said of it fit what a budget protects and counts; the facts as a `Schema`."""
         facts = None if self.schema is None else Schema.of(self.schema)
         check_frame(frame, unit)
-        table_checks.check_schema(facts, frame)
+        table_checks.check_schema(facts, frame, frames.scan_of(frame))
         table_checks.check_typed(self.table, self.version)
         public = _public_rows(frame, self.rows, unit, self.table, self.version)
         registry.check_counted(unit, budget.accountant)

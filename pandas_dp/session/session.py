@@ -71,7 +71,7 @@ class Session:
     Attributes
     ----------
     name : str
-        The budget's name in its ledger; a ledger and a name are one budget for ever.
+        The budget's name in its ledger; a ledger file and a name always mean the same budget.
     unit : PrivacyUnit
         Whose presence is hidden, how much of it can count, and the neighbouring relation.
     budget : Budget
@@ -199,7 +199,9 @@ class Session:
         self._open()
         frames.check_no_part(self)
         if not isinstance(reason, str) or not reason.strip():
-            raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
+            raise ArgumentTypeError(
+                "reason must say how each row comes from one row of a protected table: adopt(df, reason='...')"
+            )
         check_frame(frame, self.unit)
         with alone.lock, alone.opening():
             frames.check_free(frame, self)

@@ -6,7 +6,6 @@ the dtype of the operand and on constants. What cannot be read or held is missin
 
 from __future__ import annotations
 
-import calendar
 import datetime
 import re
 from collections.abc import Callable
@@ -20,7 +19,10 @@ from pandas_dp.steps.dates import PARTS, rescale, shown
 from pandas_dp.steps.text import as_text, python_text, texts
 from pandas_dp.steps.values import NAT, Kind, Nulls, Values, times
 
-MONTHS, DAYS = calendar.month_name[1:], [*calendar.day_name]
+# Python's own names are those of the process's language
+_NAMES = "January February March April May June July August September October November December"
+MONTHS = _NAMES.split()
+DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST, _BEYOND = (int(np.datetime64(day, "D").astype(np.int64)) for day in ("0001-01-01", "10000-01-01"))
 

@@ -178,5 +178,11 @@ def refusal(name: str) -> str:
         return said(WHOLE_COLUMN)
     space = name.partition(".")[0]
     offered = sorted(n for n in (*METHODS, *PROPERTIES) if n.startswith(f"{space}.") or space not in ACCESSORS)
-    reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(offered)}")
+    close = next((other for other in (f"dt.{name}", f"str.{name}") if other in METHODS or other in PROPERTIES), "")
+    known = (
+        f"is none of a column; did you mean .{close}?"
+        if close
+        else f"{NOT_TRACED}. Those that can: {', '.join(offered)}"
+    )
+    reason = REASONS.get(name, known)
     return f".{shorten(name, 40)} {said(reason)}"

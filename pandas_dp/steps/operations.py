@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in 
 
 
 DATES = ": a date is written in quotes, as in when > '2024-01-31', and its year is when.dt.year"
-QUOTES = ": text is typed in quotes, as in ward == '1', and .astype('float64') makes numbers of it"
+QUOTES = ": text is typed in quotes, as in ward == '1', numbers are not, as in age > 65; .astype('float64') makes them of text"
 WHOLE: dict[str, Callable[[Values], Values | None]] = {
     "negative": exact.negative,
     "abs": exact.absolute,

@@ -312,7 +312,7 @@ def _whole(cell: Any) -> int | None:
         return None
     exact = int(near)
     if kind is str:
-        with contextlib.suppress(InvalidOperation):  # of more digits in an exponent than Python reads
+        with contextlib.suppress(InvalidOperation, ValueError):  # of more digits in an exponent than Python reads
             exact = int(Decimal(cell))
     elif kind is not float:
         exact = int(cell)

@@ -3,8 +3,11 @@
 For all inputs: nothing raises because of what a cell holds; `settled` is a function of the declared dtype, and `conformed`
 gives that very dtype; each cell becomes what it is by itself or is missing. Pandas makes floats of whole numbers beside a
 missing one, objects of truth values, finer units of dates, and text of all of them beside a text. So a number comes out the
-same from any of these: one from 2**53 on, which as a float may be another one rounded, is missing, also where a column of
-NumPy's integers has it exactly. Integers of pandas' `Int64` and of Arrow never become floats, and stay what they are.
+same from any of these. Dask declares what pandas made of some rows, so NumPy's integers and floats settle to one dtype as well,
+float64: a whole number is the float next to it, which is what another partition holds of it. In columns of units those from
+2**53 on are missing, see `whole_units`. Elsewhere, in objects, in text and in integers that may be missing, such a number is
+missing where it was in NumPy's hands, for as a float it may be another one rounded. Integers of pandas' `Int64` and of Arrow
+never become floats, and stay what they are.
 """
 
 from __future__ import annotations
@@ -42,11 +45,11 @@ ISO = re.compile(DAY + r"([T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?)?", re
 
 
 def settled(dtype: Any) -> Any:
-    """The dtype of a column that is declared to have another one: of numbers and truth values one that has missing values."""
+    """The dtype of a column that is declared to have another one: one that has missing values, of NumPy's integers float64."""
     if isinstance(dtype, pd.ArrowDtype) and pa.types.is_dictionary(dtype.pyarrow_dtype):
         plain = pd.ArrowDtype(dtype.pyarrow_dtype.value_type)  # a dictionary is a way to store values
         return dtype if kind_or_none(plain) is None else plain
-    return with_missing(dtype)
+    return np.dtype(np.float64) if isinstance(dtype, np.dtype) and dtype.kind in "iu" else with_missing(dtype)
 
 
 def declared(empty: pd.DataFrame) -> pd.DataFrame:
@@ -69,6 +72,16 @@ def fitted(rows: Any, empty: pd.DataFrame) -> pd.DataFrame:
     made = pd.DataFrame(columns, index=index, copy=False)
     made.columns = empty.columns
     return made
+
+
+def whole_units(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Units of one number each: of floats those that may stand for several whole numbers are missing.
+
+    Two people whose numbers are rounded to one would share a unit, and leave it as half of one, which no noise is made for.
+    """
+    if not isinstance(column.dtype, np.dtype) or column.dtype.kind != "f":
+        return column
+    return column.where(column.abs() < 2.0 ** (np.finfo(column.dtype.name).nmant + 1))
 
 
 def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:

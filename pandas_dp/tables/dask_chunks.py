@@ -27,9 +27,10 @@ from pandas_dp.engines.cells import BARE, shallow
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ChunkSummary, PartitionedView
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
+from pandas_dp.facts.schema import has_dtype
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.tables.condensing import Condensing, Rows, places
-from pandas_dp.tables.conforming import conformed, declared, fitted, objects
+from pandas_dp.tables.conforming import conformed, declared, fitted, objects, settled, whole_units
 from pandas_dp.tables.dask_checks import check_reader, optimized, unchecked
 from pandas_dp.tables.parquet import Source
 
@@ -102,9 +103,16 @@ class Partitions(Source):
         made = unchecked(self.frame).map_partitions(work, meta=work(work.empty), enforce_metadata=False)
         return made.clear_divisions()  # which a repr shows: of a plain index the number of rows
 
-    def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
+    def goes_by(self, dtype: Any, name: str) -> bool:
+        """See `Source`: what is said of a column is settled as what Dask declares of it."""
+        try:
+            return has_dtype(dtype, name) or bool(settled(pd.api.types.pandas_dtype(name)) == dtype)
+        except (TypeError, ValueError, NotImplementedError):  # no name that pandas can read
+            return False
+
+    def view(self, columns: frozenset[str], nulls: Mapping[str, int | float], unit: str | None = None) -> PandasView:
         """See `Source`."""
-        prepare, frame = self._reading(columns)
+        prepare, frame = self._reading(columns, unit)
         made = prepare(prepare.empty)
         names = [name for name in made.columns if name in columns] or list(made.columns[:1])
         kept = made[names]
@@ -131,14 +139,14 @@ class Partitions(Source):
         view.condense = condense
         return view
 
-    def _reading(self, columns: Iterable[str]) -> tuple[Preparation, dd.DataFrame]:
+    def _reading(self, columns: Iterable[str], unit: str | None = None) -> tuple[Preparation, dd.DataFrame]:
         """What makes some columns of those that are read, and the frame of these."""
         empty = self.empty
         named = set(columns).union(*(step.reads for step in self.steps))
         # not every reader counts the rows of no column; one of numbers is read soonest
         soonest = [*empty.select_dtypes("number").columns, *empty.columns][:1]
         names = [name for name in empty.columns if name in named] or soonest
-        return Preparation(empty[names], self.steps), unchecked(self.frame)[names]
+        return Preparation(empty[names], self.steps, unit), unchecked(self.frame)[names]
 
 
 @dataclass(frozen=True)
@@ -147,10 +155,14 @@ class Preparation:
 
     empty: pd.DataFrame = field(repr=False)
     steps: tuple[Step, ...]
+    unit: str | None = None  # the column of units, where there is one
 
     def __call__(self, rows: Any) -> pd.DataFrame:
         """Rows of a partition, under new labels, after the steps; see `fitted`."""
-        return applied(self.steps, fitted(rows, self.empty))
+        made = fitted(rows, self.empty)
+        if self.unit is not None:
+            made[self.unit] = whole_units(made[self.unit])
+        return applied(self.steps, made)
 
 
 def _summarized(prepare: Callable[[Any], pd.DataFrame], summary: ChunkSummary, rows: Any, number: int) -> Any:

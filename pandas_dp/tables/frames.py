@@ -8,7 +8,6 @@ memory as it was exactly if nothing was missing.
 from __future__ import annotations
 
 import uuid
-import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,7 @@ register, lookup = _tables.remember, _tables.of
 remember_scan, scan_of = _scans.remember, _scans.of
 
 # names of files that sessions have answered for: an object that stands for them can be gone while its session goes on
-_read: weakref.WeakKeyDictionary[Session, set[Any]] = weakref.WeakKeyDictionary()
+_read: dict[Session, set[Any]] = {}
 
 
 def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
@@ -138,20 +137,22 @@ def let_go(session: Session, line: str) -> None:
             table.replaced = table.replaced or line
 
 
-def are_others(session: Session, frame: pd.DataFrame) -> bool:
-    """Whether a session answers for other objects, and not for this one."""
-    known = lookup(frame)
-    others = (table for _, table in list(_tables.values()) if table.session is session and not table.replaced)
+def are_others(session: Session, frame: pd.DataFrame, lineage: str, table: str | None, version: str | None) -> bool:
+    """Whether a session answers for other tables, and neither for this very object nor for its file or typed version.
+
+    As in `is_only`, tables whose objects are gone count, too: when Python gives back the memory of one follows from cells.
+    """
+    known, held = lookup(frame), session._tables
     here = known is not None and known.session is session and not known.replaced
-    return not here and next(others, None) is not None
+    same = read_token(frame) if version is None else _typed(lineage, table, version)
+    return not here and same not in held.versions and bool(held.by_name)
 
 
 def is_only(session: Session, frame: pd.DataFrame) -> bool:
-    """Whether a session answers for this very object, and else for nothing but what steps made of it."""
-    held = [(ref(), table) for ref, table in list(_tables.values()) if table.session is session]
-    return any(known is frame and not table.replaced for known, table in held) and all(
-        known is frame or table.lineage == "declared" for known, table in held
-    )
+    """Whether a session answers for this very object, and never did for others, but for what steps made of it."""
+    known = lookup(frame)
+    here = known is not None and known.session is session and not known.replaced and known.lineage != "declared"
+    return here and session._tables.objects == 1
 
 
 def hand_on(left: Session, session: Session) -> None:
@@ -252,12 +253,15 @@ class SessionTables:
         means nothing beside this: not after the session, nor in another process.
     typed : set of str
         Tokens of versions under which rows were held once.
+    objects : int
+        How many were protected, those that are gone included; what steps make of one is none.
     """
 
     def __init__(self) -> None:
         self.by_name: dict[str, Table] = {}
         self.versions: dict[str, Table] = {}
         self.typed: set[str] = set()
+        self.objects = 0
 
     @property
     def schema(self) -> Schema:
@@ -338,6 +342,7 @@ class SessionTables:
             if len(self.versions) > MOST_HELD:
                 del self.versions[next(iter(self.versions))]
         self.by_name[f"{lineage}:{table}"] = made
+        self.objects += (before := lookup(frame)) is None or before.session is not session
         remember_source(session, frame, whole=lineage == "source" and ATTRIBUTE not in frame.attrs)
         frame.attrs[ATTRIBUTE] = session.id
         register(frame, made)

@@ -23,6 +23,7 @@ from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError
 from pandas_dp.facts.kinds import PER_SECOND
 from pandas_dp.facts.progress import tell
+from pandas_dp.facts.schema import has_dtype
 from pandas_dp.steps.changes import Filter, Step, applied
 from pandas_dp.steps.dates import DAY, as_time
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
@@ -70,8 +71,12 @@ class Source:
     def check(self) -> None:
         """Raise `UnverifiedFrameError` if they were written since."""
 
-    def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
-        """What statistics see of some columns; rows are read as they look."""
+    def goes_by(self, dtype: Any, name: str) -> bool:
+        """Whether a column's dtype goes by the name that a schema has of it."""
+        return has_dtype(dtype, name)
+
+    def view(self, columns: frozenset[str], nulls: Mapping[str, int | float], unit: str | None = None) -> PandasView:
+        """What statistics see of some columns, of which one may say whose a row is; rows are read as they look."""
         raise NotImplementedError
 
 
@@ -197,7 +202,7 @@ class Scan(Source):
         """See `Source`."""
         return self.files.names
 
-    def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
+    def view(self, columns: frozenset[str], nulls: Mapping[str, int | float], unit: str | None = None) -> PandasView:
         """See `Source`."""
         view = ScannedView(lambda: self.read(columns), nulls, self.passes(columns))
         view.condense = lambda statistic: Condensing(statistic, nulls).one_by_one(self.read(columns))

@@ -229,7 +229,7 @@ class Table:
             unit=unit,
             whole=whole,
             recipe=lambda: query.aggregate.steps(terms),
-            view=lambda: open_view(held(), query.steps, schema, frozenset(read)),  # type: ignore[arg-type]  # who asks has it
+            view=lambda: open_view(held(), query.steps, schema, frozenset(read), unit.column),  # type: ignore[arg-type]
             fresh=fresh,
             periods=periods,
         )
@@ -285,7 +285,9 @@ class ProtectedFrame(pd.DataFrame):
         """Nothing: a notebook would show the rows."""
 
 
-def open_view(table: Table, steps: tuple[Any, ...], schema: Schema, read: frozenset[str]) -> PandasView:
+def open_view(
+    table: Table, steps: tuple[Any, ...], schema: Schema, read: frozenset[str], unit: str | None = None
+) -> PandasView:
     """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this.
 
     Missing values count as the schema after the steps says, the very one that the price and the key were made for.
@@ -293,7 +295,7 @@ def open_view(table: Table, steps: tuple[Any, ...], schema: Schema, read: frozen
     prepared = applied(steps, table.source)
     nulls = nulls_of(schema, prepared)
     if table.scan is not None:
-        return table.scan.after(steps).view(read, nulls)
+        return table.scan.after(steps).view(read, nulls, unit)
     return PandasView(prepared, {} if steps else table.cache, nulls)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -12,6 +12,9 @@ from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema, has_dtype, made_of
 from pandas_dp.facts.written import caution
 from pandas_dp.tables.protected import Table
+
+if TYPE_CHECKING:
+    from pandas_dp.tables.parquet import Source
 
 CHECKSUM = (
     "this version looks like a checksum: if it is computed from the rows, a free answer tells that no row changed. "
@@ -77,10 +80,11 @@ def check_typed(table: Any, version: Any) -> None:
         caution(CHECKSUM)
 
 
-def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
-    """Check that a schema speaks of this table's columns, in terms that fit their kinds."""
+def check_schema(schema: Schema | None, frame: pd.DataFrame, source: Source | None = None) -> None:
+    """Check that a schema speaks of this table's columns, in terms that fit their kinds; a `source` may hold its rows."""
     from pandas_dp.facts.checks import check_facts  # here, so that importing the package costs little
 
+    goes_by = has_dtype if source is None else source.goes_by
     for column in schema or ():
         if column not in frame.columns:
             close = did_you_mean(column, frame.columns)
@@ -90,7 +94,7 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
         facts, dtype = Schema.of(schema)[column], frame[column].dtype
         with told(f"schema of {column!r}: "):
             kind = kind_of(dtype)
-            if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
+            if facts.dtype is not None and not goes_by(dtype, facts.dtype):
                 raise ArgumentTypeError(
                     f"the column has dtype {dtype}, not {facts.dtype!r}: df[{column!r}] = df[{column!r}].astype("
                     f"{made_of(facts.dtype)!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"

@@ -130,6 +130,15 @@ def test_a_line_of_few_rows(rows):
     assert rows < 100 or len(known) >= 0.95 * DRAWS
 
 
+def test_where_the_slope_may_be_any_at_a_higher_level_so_may_the_intercept():
+    """At 95 % something is known and at 99.99 % nothing: 200 draws of 100 rows without such a one have a chance below 1e-6."""
+    error = (answer.error for answer in answers(LinearRegression(NAMES, LATTICES), table("a line", 100), 0.5))
+    wide = [(one.bounds(pd.Series([1.0, 1.0]), 0.9999)) for one in error if one is not None]
+    unknown = [pair for pair in wide if np.isinf(pair[0].iloc[1])]
+    assert unknown
+    assert all(np.isinf(end).all() for pair in unknown for end in pair)
+
+
 @pytest.mark.parametrize("epsilon", [100, 10**4])
 def test_lines_of_few_values_hold_however_little_noise_there_is(epsilon):
     """Rounding moves equal rows alike: by shares of 2^-20 no interval would hold at the larger epsilon."""

@@ -215,3 +215,11 @@ def test_pickled_questions_of_earlier_days_are_found():
     assert sample_and_aggregate.WinsorizedMean is WinsorizedMean
     kept = pickle.dumps(MEAN, protocol=0).replace(b"winsorized_mean\n", b"sample_and_aggregate\n", 1)
     assert pickle.loads(kept) == MEAN
+
+
+@pytest.mark.parametrize("deviation", [0.0, 3.0, 50.0])
+def test_an_interval_of_less_is_never_the_wider_one(deviation):
+    """Below 95 % half-widths are added, as squares are no bound there; the interval at 95 % holds as well."""
+    wider = Wider(DiscreteLaplace(F(7)), deviation)
+    widths = [wider.half_width(level) for level in np.linspace(0.05, 0.999, 200)]
+    assert widths == sorted(widths)

@@ -135,7 +135,7 @@ def test_session_certificate_statement_and_answers_say_it():
 def test_the_certificate_tells_a_second_answer_to_the_same_question():
     frame, session = nights("twice", many=2, epsilon=2)
     frame.dp.period("2026-11-23").dp(epsilon=1, fresh=True).count()
-    assert session.report().count("entry 2 is the same question; this one is about another") == 1
+    assert session.report().count("entry 2 asked the same; this one has another price, table") == 1
 
 
 def test_the_statement_keeps_the_total_of_a_day_apart(tmp_path):

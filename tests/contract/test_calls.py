@@ -31,7 +31,10 @@ CALLS = [
     (lambda df: df.dp(1).mean("age", (0, 9)), r"df\.dp\(1\)\.mean\('age', bounds=\(0, 9\)\)"),
     (lambda df: df.dp(1)["age"].mean((0, 9)), r"df\.dp\(1\)\['age'\]\.mean\(bounds=\(0, 9\)\)"),
     (lambda df: df.dp(1).mean(), r"df\.dp\(1\)\.mean\(column='age', bounds=\(lower, upper\)\)"),
-    (lambda df: df.dp(1).mean("age", epsilon=1), r"the price comes first: df\.dp\(1\)\.mean\('age', bounds=\(lower"),
+    (
+        lambda df: df.dp(1).mean("age", epsilon=1),
+        r"the price comes first: df\.dp\(epsilon=1\)\.mean\('age', bounds=\(lower",
+    ),
     (lambda df: df.dp(1).mean("age", range=(0, 9)), r"df\.dp\(1\)\.mean\('age', bounds=\(0, 9\)\)"),
     (lambda df: df.dp(1).mean("age", column="age"), "arguments that do not fit"),
     (lambda df: df.dp(1).histogram("age", 10), r"df\.dp\(1\)\.histogram\('age', bins=10, bounds=\(lower, upper\)\)"),

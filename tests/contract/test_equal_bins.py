@@ -79,7 +79,11 @@ def test_where_the_last_bin_ends_is_said_of_equal_bins_alone():
         (lambda d: d.ecdf("age", bins=10), ArgumentTypeError, r"needs public bounds"),
         (lambda d: d.histogram("age", bins=10, bounds=(0, None)), ArgumentTypeError, "both bounds"),
         (lambda d: d.histogram("age", bins=10, bounds="private"), ArgumentTypeError, "needs public bounds"),
-        (lambda d: d.histogram("age", bins=10, bounds=(9, 1)), ArgumentValueError, "lower end and a larger upper one"),
+        (
+            lambda d: d.histogram("age", bins=10, bounds=(9, 1)),
+            ArgumentValueError,
+            r"lower end first: .*bounds=\(1, 9\)",
+        ),
         (lambda d: d.histogram("age", bins=10, bounds=(0, 9), range=(0, 9)), ArgumentTypeError, "two names"),
         (
             lambda d: d.histogram("age", bins=[0, 9], bounds=(0, 9)),

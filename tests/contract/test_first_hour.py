@@ -430,11 +430,14 @@ def test_slips_with_an_answer_are_told_the_line_to_type():
 @pytest.mark.parametrize(
     ("ask", "told"),
     [
-        (lambda d: d.dp(epsilon=1).groupby("sex", keys=["f"], max_groups=4), "df.dp(epsilon=1, max_groups=4).groupby("),
+        (lambda d: d.dp(epsilon=1).groupby("sex", keys=["f"], max_groups=4), "d.dp(epsilon=1, max_groups=4).groupby("),
         (lambda d: d.dp.query("sex = 'f'"), "; equal is =="),
         (lambda d: d.dp.query("sex == 1"), "text is typed in quotes, as in ward == '1'"),
         (lambda d: d.dp(epsilon=1).mean("age", bounds="auto"), "estimate them: bounds='private'"),
-        (lambda d: d.dp(epsilon=1).quantile(0.5, "age"), "and then q, a number: .quantile('age', 0.5)"),
+        (
+            lambda d: d.dp(epsilon=1).quantile(0.5, "age"),
+            "takes the column first: d.dp(epsilon=1).quantile('age', 0.5, bounds=(lower, upper))",
+        ),
     ],
     ids=["max_groups", "=", "text and number", "auto", "q first"],
 )

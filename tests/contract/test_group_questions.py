@@ -287,7 +287,7 @@ def test_several_answers_about_groups_have_the_shape_of_pandas():
 @pytest.mark.parametrize(
     ("ask", "match"),
     [
-        (lambda g: g.agg({"pay": "min"}), "func may be count, nunique, sum, mean, var, std, median"),
+        (lambda g: g.agg({"pay": "min"}), "groups have count, nunique, sum, mean, var, std, median"),
         (lambda g: g.agg({"pay": "mean"}), "needs public bounds"),
         (lambda g: g.agg({"pay": "mean"}, bounds={"age": (0, 1)}), "bounds must name only columns"),
         (lambda g: g.agg({"pay": ["mean", "mean"]}, bounds={"pay": (0, 1)}), "once"),

@@ -73,7 +73,8 @@ def test_protecting_again_takes_new_columns():
     count = df.dp(epsilon=1).count()
     df["new"] = 1
     with pytest.raises(
-        ArgumentValueError, match=r"after it was protected.*df\.dp\.assign.*df\.dp\.protect\(session=df\.dp\.session\)"
+        ArgumentValueError,
+        match=r"after it was protected.*df\.dp\(.*\)\.assign.*df\.dp\.protect\(session=df\.dp\.session\)",
     ):
         df.dp(epsilon=EXACT).mean("new", bounds=(0, 2))
     with pytest.warns(UserWarning, match="counts as new content"):

@@ -147,9 +147,9 @@ def test_another_table_with_other_terms_switches_the_first_one_off():
     read_again = people()
     session = read_again.dp.protect(epsilon=2, unit="pid", max_rows=3, name=(name := fresh()))
     read_again = people()
-    read_again.dp.protect(
-        epsilon=1, unit="pid", max_rows=3, name=name
-    )  # the same cell, typed right: nothing to warn of
+    # the same cell, typed right: whether the first object is still there is nothing that may be told
+    with pytest.warns(UserWarning, match="replaces the terms of another table"):
+        read_again.dp.protect(epsilon=1, unit="pid", max_rows=3, name=name)
     assert session.left == "epsilon=1"
 
 

@@ -204,7 +204,7 @@ def test_names_of_pandas_on_a_column_and_on_groups(monkeypatch):
 def test_names_with_underscores_are_simply_missing():
     df = protected()
     for thing in (df.dp, df.dp(epsilon=1), df.dp(epsilon=1)["age"], df.dp(epsilon=1).groupby("sex", keys=["f"])):
-        for name in ("__array__", "_repr_html_", "__deepcopy__", "_nothing"):
+        for name in ("__dataframe__", "_repr_html_", "__deepcopy__", "_nothing"):
             with pytest.raises(AttributeError) as caught:
                 getattr(thing, name)
             assert str(caught.value) == name

@@ -370,7 +370,7 @@ REFUSED = [
     ),
     (lambda d: d.cov(["age", "pay"], bounds=PAIR, ddof=2), ArgumentValueError, "ddof must be 0 or 1"),
     (lambda d: d.cov(["age", "pay"], bounds={"age": (0, 1), "pay": (0, 1e200)}), ArgumentValueError, "1e150 apart"),
-    (lambda d: d.min("pay"), ArgumentTypeError, r"min\('pay', bounds=\(lower, upper\)\)"),
+    (lambda d: d.min("pay"), ArgumentTypeError, r"min\('pay', bounds=\(1, 5\)\)"),
     (lambda d: d.min("sex", bounds=(0, 1)), ArgumentTypeError, "needs a column of numbers"),
     (
         lambda d: d.max("pay", bounds=(0, 9), q=0.3),
@@ -385,7 +385,7 @@ REFUSED = [
     (lambda d: d.min("pay", bounds=(0, 9), q=[0.1, 0.2]), ArgumentValueError, r"quantile\('pay', q\)"),
     (lambda d: d.max("pay", bounds="private"), ArgumentTypeError, r"max\('pay', bounds=\(None, None\)\)"),
     (lambda d: d.max("pya", bounds=(0, 1)), ArgumentValueError, "did you mean 'pay'"),
-    (lambda d: d.min("pay", bounds=(5, 1)), ArgumentValueError, r"min\('pay', bounds=\(lower, upper\)\)"),
+    (lambda d: d.min("pay", bounds=(5, 1)), ArgumentValueError, r"min\('pay', bounds=\(1, 5\)\)"),
 ]
 
 

@@ -12,7 +12,7 @@ from support.frames import protected, refused
 from pandas_dp import ArgumentTypeError
 
 MONTHS, DAYS = pd.period_range("2024-01", "2024-02", freq="M"), pd.date_range("2024-01-01", "2024-03-01", freq="MS")
-MADE = r"""df = df\.dp(\.assign\(.*\.str\.to_datetime\("%Y-%m-%d"\)\}?\))"""
+MADE = r"""\w+ = (?:df\.dp|\w+)(\.assign\(.*\.str\.to_datetime\("%Y-%m-%d"\)\}?\))"""
 STEP = re.compile(f"if the text holds dates, convert it first: {MADE}")
 BINNED = {
     "periods": lambda d, name: d.groupby(name, bins=MONTHS).size(),

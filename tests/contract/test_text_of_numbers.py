@@ -13,7 +13,9 @@ from support.frames import protected, refused
 from pandas_dp import ArgumentTypeError
 
 ASKED = questions.EVERY | questions.FOUND
-STEP = re.compile(r'if the text holds numbers, convert it first: df = df\.dp(\.assign\(.*\.astype\("float64"\)\}?\))')
+STEP = re.compile(
+    r'if the text holds numbers, convert it first: \w+ = (?:df\.dp|\w+)(\.assign\(.*\.astype\("float64"\)\}?\))'
+)
 OWN = {  # steps and functions of the caller's own say it themselves; the rest needs another kind of session
     *questions.FROM_BLOCKS.keys() - {"kmeans", "group means of blocks"},
     *questions.STREAMS,

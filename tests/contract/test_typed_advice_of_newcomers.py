@@ -91,7 +91,7 @@ def advised(refusal: str, line: str) -> str | None:
 ONE = {  # refusal, and what is typed then
     # the tables of two columns, of which all is named that is missing
     f"{PRICE}.pivot_table()": "values='age', index='ward', columns='day', keys={'ward': ['A', 'B']}, bins={'day': pd.",
-    f"{PRICE}.pivot_table('cost', index='ward')": "'cost', index='ward', columns='day', keys={'ward': ['A', 'B']}, bins={'day'",
+    f"{PRICE}.pivot_table('cost', index='ward')": "groupby('ward', keys=['A', 'B'])['cost'].mean(bounds=(0, 500))",
     f"{PRICE}.pivot_table('cost', 'ward', 'day', bounds=(0, 90))": "bounds=(0, 90), keys={'ward': ['A', 'B']}, bins={'day': ",
     f"{PRICE}.pivot_table('cost', ['ward'], ['age'])": "'cost', 'ward', 'age', keys={'ward': ['A', 'B']}, bins={'age': ",
     f"{PRICE}.pivot_table(['cost'], 'ward', 'age')": "pivot_table('cost', 'ward', 'age', keys=",
@@ -201,9 +201,9 @@ ONE = {  # refusal, and what is typed then
     ),
     f"{PRICE}.groupby('ward')['cost'].transform('mean')": f"{WARDS}['cost'].mean(bounds=(0, 500))",
     f"{PRICE}.groupby('ward').agg(avg=('cost', 'mean'), n=('cost', 'size'))": (
-        "agg(avg=('cost', 'mean'), n=('cost', 'count'), bounds={'cost': (0, 500)})"
+        "agg(avg=('cost', 'mean'), n=('patient_id', 'count'), bounds={'cost': (0, 500)})"
     ),
-    f"{WARDS}.agg(n=('cost', 'size'))": f"{WARDS}.agg(n=('cost', 'count'))",
+    f"{WARDS}.agg(n=('cost', 'size'))": f"{WARDS}.agg(n=('patient_id', 'count'))",
     f"{WARDS}.agg({{'cost': ['size']}})": f"{WARDS}.agg({{'cost': ['count']}})",
     # misspelt, and lacking something
     f"{PRICE}.valuecounts('ward')": f"{PRICE}.value_counts('ward', keys=['A', 'B'])",
@@ -363,7 +363,7 @@ def test_the_share_of_a_text_is_the_mean_of_a_condition():
 
 
 def test_no_advice_groups_by_the_unit():
-    assert f"{PRICE}.groupby('ward', keys=" in Notebook(of_texts(), **UNIT).run(f"{PRICE}.groupby(lambda d: d)")
+    assert f"{PRICE}.groupby(by='ward', keys=" in Notebook(of_texts(), **UNIT).run(f"{PRICE}.groupby()")
 
 
 def test_a_lookup_without_the_column_is_told_how_to_rename_one():
@@ -504,7 +504,7 @@ HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.count().plots()": "did you mean 'plot'",
     f"{PRICE}.mean('age', bounds=(0, 90)).result": "did you mean 'value'",
     f"{PRICE}.resample('MS', on='day')": r"months are public bins: \.groupby\('day', bins=pd\.period_range\(",
-    f"{PRICE}['cost'].clip(0, 9)": r"bounds clip the values of a question: \.mean\(bounds=",
+    f"{PRICE}['cost'].clip(0, 9)": r"\.assign\(cost=lambda d: d\['cost'\]\.clip\(0, 9\)\)\['cost'\]$",
     f"{PRICE}['cost'].corr(df['age'])": r"it needs two columns: df\.dp\(epsilon=1\)\.corr\(\['age', 'cost'\], bounds=",
     "pandas_dp.plan([pandas_dp.query(within=20).count()], frame=df).run": r"no attribute 'run': plan\(df\) asks",
     "pandas_dp.plan([], unit='patient_id')": r"it is set once for the budget, df\.dp\.protect\(epsilon=3, unit=",
@@ -513,11 +513,11 @@ HABITS = {  # which have no line to type in the place of all
     "pandas_dp.compose": "it is pandas_dp.accounting.compose",
     "pandas_dp.reed_csv": "did you mean 'read_csv'",
     f"{PRICE}.isna().sum()": r"\.query\('age\.isna\(\)'\)\.count\(\) counts the rows without a value",
-    f"{PRICE}['day'].dt.dayofweek": r"such as the month: \.assign\(month=lambda d: d\.day\.dt\.month\)",
+    f"{PRICE}['day'].dt.dayofweek": r"\.assign\(dayofweek=lambda d: d\['day'\]\.dt\.dayofweek\)\['dayofweek'\]$",
     f"{PRICE}.loc[df['age'] > limit(), 'cost'].mean()": r"by a condition, .*\.query\('age >= 65'\)",
     f"{PRICE}['cost'][3]": r"rows are chosen by \.query\('cost >= 65'\), before the column$",
-    f"{PRICE}['ward'].isna().sum()": r"\.query\('ward\.isna\(\)'\)\.count\(\) counts",
-    f"{PRICE}['cost'].isna().sum()": r"\.query\('cost\.isna\(\)'\)\.count\(\) counts",
+    f"{PRICE}['ward'].isna().sum()": r"\.assign\(holds=lambda d: d\['ward'\]\.isna\(\)\)\['holds'\]\.sum\(\)$",
+    f"{PRICE}['cost'].isna().sum()": r"\.assign\(holds=lambda d: d\['cost'\]\.isna\(\)\)\['holds'\]\.sum\(\)$",
     "pd.DataFrame({'a': [1]}).dp.loc": "which comes before the column",
     "df['cost'].dp": r"\['cost'\]\.mean\(bounds=\(lower, upper\)\)$",
     "df.dp.fillna(0)": r"fillna: give a value by column, df\.dp\.fillna\(\{'cost': 0\}\)",
@@ -530,7 +530,7 @@ HABITS = {  # which have no line to type in the place of all
     f"{PRICE}['cost'].iqr()": r"\.quantile\(\[0\.25, 0\.75\], bounds=",
     f"{PRICE}.percentile('age', 95)": r"shares, not percents: \.quantile\('age', 0\.95, bounds=",
     f"{PRICE}.ttest('age')": r"by \.difference\('A', 'B'\)\.p_value of the answer of \.groupby\('ward', keys=",
-    f"({PRICE}['age'] > 65).mean()": r"rows are chosen by \.query\('age > 65'\), before the column",
+    f"({PRICE}['age'] > 65).mean()": r"\.assign\(holds=lambda d: d\['age'\] > 65\)\['holds'\]\.mean\(\)$",
     f"{PRICE}['age'] == limit()": r"rows are chosen by \.query\('\.\.\.'\)",
     f"{PRICE}[df.age > limit()]": r"rows are chosen by \.query\('age >= 65'\)",
     f"{PRICE}[df.age > df.age.mean()]": r"rows are chosen by \.query\('age >= 65'\)",
@@ -655,3 +655,40 @@ def test_a_chain_on_several_lines_is_told_as_it_was_typed(monkeypatch):
         PandasDPError, match=r": df.dp\(epsilon=1\).query\('age > 40'\).mean\('cost', bounds=\(lower, upper\)\)"
     ):
         exec(compile(code, "<lines>", "exec"), notebook.names)
+
+
+REREAD = {  # all that is needed, in another order or form: one refusal, and the same question
+    f"{PRICE}.mean('age', (100, 0))": f"{PRICE}.mean('age', bounds=(0, 100))",
+    f"{PRICE}.mean('age', bounds=(100, 0))": f"{PRICE}.mean('age', bounds=(0, 100))",
+    f"{PRICE}.mean(df['age'], (0, 100))": f"{PRICE}.mean('age', bounds=(0, 100))",
+    f"{PRICE}.mean('age', 100)": f"{PRICE}.mean('age', bounds=(0, 500))",
+    f"{PRICE}.groupby('ward').mean()": f"{WARDS}.mean('age', bounds=(0, 500))",
+    f"{PRICE}.agg(['mean', 'std'], 'age')": f"{PRICE}.agg({{'age': ['mean', 'std']}}, bounds={{'age': (0, 500)}})",
+    f"{PRICE}.top_k(2, 'ward', keys=['A', 'B'])": f"{PRICE}.top_k('ward', 2, keys=['A', 'B'])",
+    f"{PRICE}.quantile(0.9, 'cost', bounds=(0, 500))": f"{PRICE}.quantile('cost', 0.9, bounds=(0, 500))",
+    f"{PRICE}.corr('age', 'cost', bounds=(0, 100))": ".corr(['age', 'cost'], bounds={'age': (0, 100), 'cost': (0, 100)})",
+    f"{PRICE}.kmeans(3)": "kmeans(k=3, columns=['age', 'cost'], bounds={'age': (0, 500), 'cost': (0, 500)})",
+    f"{PRICE}.linear_regression(['age'], 'cost')": "('cost', ['age'], bounds={'cost': (0, 500), 'age': (0, 500)})",
+    f"{PRICE}.linear_regression('cost ~ age')": "('cost', ['age'], bounds={'cost': (0, 500), 'age': (0, 500)})",
+    f"{PRICE}.linear_regression(X=['age'], y='cost')": "(x=['age'], y='cost', bounds={'cost': (0, 500), 'age': (0, 500)})",
+    f"{PRICE}.count('age > 65')": f"{PRICE}.query('age > 65').count()",
+    f"{PRICE}.mean('age > 65')": f"{PRICE}.eval('holds = age > 65').mean('holds')",
+    f"{PRICE}.groupby('age > 65').size()": f"{PRICE}.eval('holds = age > 65').groupby('holds').size()",
+    "df.dp.assign('share = cost / age')": "df.dp.eval('share = cost / age')",
+    "df.dp.fillna('age', 50)": "df.dp.fillna({'age': 50})",
+    "df.dp.rename('age', 'years')": "df.dp.rename(columns={'age': 'years'})",
+}
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("wish", REREAD)
+def test_what_stands_in_another_order_is_told_as_one_call(wish):
+    typed = Notebook(**UNIT).followed(wish)
+    assert len(typed) == 2, typed
+    assert typed[1].endswith(REREAD[wish])
+
+
+def test_a_variable_in_another_order_stays_a_variable():
+    book = Notebook(**UNIT)
+    book.names["ends"] = (100, 0)
+    assert book.run(f"{PRICE}.mean('age', bounds=ends)").endswith("mean('age', bounds=(lower, upper))")

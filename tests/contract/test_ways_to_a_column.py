@@ -96,7 +96,7 @@ def test_the_others_name_the_line():
         _ = df["age"].dp
     assert not hasattr(df["age"], "dp")
     assert "dp" not in dir(df["age"])
-    with pytest.raises(AttributeError, match=r"'age' is a column; select it: df\.dp\(epsilon=0\.5\)\['age'\]"):
+    with pytest.raises(AttributeError, match=r"'age' is a column; select it: df\.dp\(epsilon=1\)\['age'\]"):
         _ = df.dp(epsilon=1).age
     with pytest.raises(AttributeError, match=r"function\(df\.dp\(epsilon=1\)\)"):
         df.dp(epsilon=1).pipe(len)

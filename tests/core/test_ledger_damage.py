@@ -93,6 +93,7 @@ def test_an_older_copy_is_noticed_by_whoever_saw_the_newer(path, tmp_path):
         "DELETE FROM entries WHERE sequence = 2",
         "UPDATE entries SET charge = '1/20 0 0' WHERE sequence = 2",
         "UPDATE entries SET price = 'epsilon=0' WHERE sequence = 2",
+        "UPDATE entries SET budget = 'one' WHERE sequence = 2",
         "INSERT INTO entries SELECT 7, sequence, time, kind, query, price, charge, key, head FROM entries",
     ],
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import decimal
 import signal
+import sys
 import warnings
 
 import numpy as np
@@ -22,6 +24,65 @@ from pandas_dp.questions import function_trial
 
 def ages() -> pd.DataFrame:
     return pd.DataFrame({"age": [31.0, 45.0, 62.0] * 100 + [99.0]})
+
+
+class Metres(pd.api.extensions.ExtensionDtype):
+    """A dtype of another package, which says that it holds numbers."""
+
+    name, type, kind, na_value = "metres", float, "f", np.nan
+
+    @classmethod
+    def construct_array_type(cls):
+        return Lengths
+
+
+class Lengths(pd.api.extensions.ExtensionArray):
+    """Its array is one of integers unless a cell is missing."""
+
+    dtype = Metres()
+
+    def __init__(self, cells):
+        self.cells = np.asarray(cells, dtype=object)
+
+    def __len__(self):
+        return len(self.cells)
+
+    def __getitem__(self, at):
+        return self.cells[at] if np.isscalar(at) else Lengths(self.cells[at])
+
+    def __array__(self, dtype=None, copy=None):
+        made = self.cells if self.isna().any() else self.cells.astype(np.int64)
+        return made if dtype is None else made.astype(dtype)
+
+    def isna(self):
+        return np.array([cell is None for cell in self.cells])
+
+    def copy(self):
+        return Lengths(self.cells.copy())
+
+    def take(self, places, *, allow_fill=False, fill_value=None):
+        return Lengths(pd.api.extensions.take(self.cells, places, allow_fill=allow_fill, fill_value=None))
+
+    @property
+    def nbytes(self):
+        return 8 * len(self)
+
+
+@pytest.mark.parametrize("cell", [3, None])
+def test_a_dtype_of_another_package_is_refused_whatever_its_cells_are(cell):
+    df = protected(pd.DataFrame({"x": Lengths([1, 2, cell] * 50), "age": range(150)}))
+    for ask in (
+        lambda: df.dp(epsilon=1).count("x"),
+        lambda: df.dp(epsilon=1).mean("x", bounds=(0, 5)),
+        lambda: df.dp(epsilon=1).value_counts("x", keys=[1, 2]),
+        lambda: df.dp.query("x > 1"),
+        lambda: df.dp.assign(y=lambda d: d.x + 1),
+        lambda: df.dp.fillna({"x": 1}),
+    ):
+        with pytest.raises(ArgumentTypeError, match=r"cannot be asked about|of a type no expression uses"):
+            ask()
+    assert df.dp.session.spent == "epsilon=0"
+    assert df.dp(epsilon=1).count("age").value is not None
 
 
 @pytest.mark.parametrize("age", [98, 99])
@@ -108,6 +169,40 @@ def test_a_signal_ends_the_query_whatever_the_function_catches():
     assert df.dp(epsilon=1).count().value is not None
 
 
+def test_a_handler_that_ends_the_process_ends_the_query():
+    df = protected(ages(), epsilon=100)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+
+    def function(block: pd.DataFrame) -> float:
+        if (block["age"] == 99).any():
+            signal.raise_signal(signal.SIGTERM)
+        return 1.0
+
+    try:
+        with pytest.raises(SystemExit, match="the query could not be answered"):
+            df.dp(epsilon=1).sample_and_aggregate(function, bounds=(0, 100), rows=301)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    interrupts.stop()
+
+
+@pytest.mark.parametrize("raised", ["all", "none"])
+def test_settings_of_numpy_and_of_decimals_change_no_answer(raised):
+    """Neither the question nor how it is shown: some numbers are below the least float, or have more digits."""
+    df = protected(pd.DataFrame({"age": [31.5] * 7}), epsilon=10**6)
+    settings = np.errstate(all="raise" if raised == "all" else "ignore")
+    with settings, decimal.localcontext(decimal.Context(prec=2, traps=[decimal.Inexact, decimal.InvalidOperation])):
+        for ask in (
+            lambda q: q.mean("age", bounds=(0, 100), population=True),
+            lambda q: q.count(),
+            lambda q: q.groupby("age", bins=[0, 20, 50]).mean("age", bounds=(0, 100)),
+            lambda q: q.release(lambda d: d["age"].gt(3).sum(), sensitivity=1),
+        ):
+            for epsilon in (1, 100):
+                assert repr(ask(df.dp(epsilon=epsilon)))
+                assert repr(ask(df.dp.preview(epsilon=epsilon)))
+
+
 def test_a_handler_of_the_process_that_does_not_raise_decides_itself():
     df, came = protected(ages(), epsilon=100), []
     before = signal.signal(signal.SIGINT, lambda *_: came.append(1))
@@ -125,7 +220,9 @@ def test_a_handler_of_the_process_that_does_not_raise_decides_itself():
 def test_a_planted_guard_that_trusts_what_is_raised_is_seen(monkeypatch):
     df = protected(ages(), epsilon=100)
 
-    monkeypatch.setattr("pandas_dp.engines.pandas.stop", lambda text="": interrupts._here.__setattr__("brought", True))
+    monkeypatch.setattr(
+        "pandas_dp.engines.pandas.stop", lambda text="": interrupts._here.__setattr__("brought", KeyboardInterrupt)
+    )
 
     def function(block: pd.DataFrame) -> float:
         if (block["age"] == 99).any():

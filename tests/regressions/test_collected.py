@@ -6,6 +6,7 @@ import gc
 import warnings
 
 import pandas as pd
+import pytest
 from support.frames import fresh
 
 import pandas_dp
@@ -61,6 +62,96 @@ def test_what_is_free_does_not_depend_on_when_memory_is_given_back(tmp_path, mon
         gc.enable()
     assert kept == collected
     assert [left for left, _ in kept] == ["epsilon=9", "epsilon=9"]
+
+
+HELD, GARBAGE, GONE = "held", "garbage that is not collected yet", "gone"
+
+
+def let_go(frame, how):
+    """Hold a frame, or leave it to the collector, or let it go at once."""
+    if how == GARBAGE:
+        Report(frame)
+    return frame if how == HELD else None
+
+
+def terms_replaced(how):
+    """What is warned of when a table is protected on other terms than another one before, and whether that is a file again."""
+    name = fresh()
+    frame = pd.DataFrame({"x": [1, 2, 3]})
+    frame.dp.protect(epsilon=1, name=name)
+    frame = let_go(frame, how)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        pd.DataFrame({"x": [1]}).dp.protect(epsilon=2, name=name)
+    return [str(one.message)[:40] for one in seen]
+
+
+def another_budget(how):
+    """Whether an object that shared a budget with another one leaves it for its own."""
+    frame, name = pd.DataFrame({"x": [1, 2, 3]}), fresh()
+    frame.dp.protect(epsilon=1, name=name)
+    frame, other = let_go(frame, how), pd.DataFrame({"x": [1]})
+    other.dp.protect(epsilon=1, name=name)
+    return moves(other)
+
+
+def after_a_step(how):
+    """Whether what steps made of a table leaves the budget of that table."""
+    frame = pd.DataFrame({"x": [1, 2, 3]})
+    frame.dp.protect(epsilon=1, name=fresh())
+    made = frame.dp.query("x > 1")
+    frame = let_go(frame, how)
+    return moves(made)
+
+
+def moves(frame):
+    try:
+        frame.dp.protect(epsilon=1, name=fresh())
+    except pandas_dp.ArgumentValueError as error:
+        return str(error)[:40]
+    return "moved"
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (terms_replaced, ["this replaces the terms of another table"]),
+        (another_budget, "this table already spends from the budget"[:40]),
+        (after_a_step, "this table already spends from the budget"[:40]),
+    ],
+)
+@pytest.mark.parametrize("how", [HELD, GARBAGE, GONE])
+def test_what_is_told_does_not_depend_on_whether_another_object_is_there_yet(program, told, how):
+    """Of a frame that was let go in a reference cycle a row of another table decided when it went."""
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert program(how) == told
+    finally:
+        gc.enable()
+
+
+def test_the_same_object_file_or_version_is_no_other_table(tmp_path, monkeypatch):
+    """The cell that reads and protects them is typed right and runs again: nothing to warn of, and the object may move."""
+    monkeypatch.setattr(readers, "SETTLED", 0)
+    path = tmp_path / "visits.parquet"
+    pd.DataFrame({"x": range(300)}).to_parquet(path)
+    name, frame = fresh(), pd.DataFrame({"x": [1, 2, 3]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for epsilon in (2, 1):
+            pandas_dp.read_parquet(path).dp.protect(epsilon=epsilon, name=name)
+        for epsilon in (2, 1):
+            typed = {"name": name + "2", "table": "visits", "version": "1"}
+            pd.DataFrame({"x": [1, 2, 3]}).dp.protect(epsilon=epsilon, **typed)
+        for epsilon in (2, 1):
+            frame.dp.protect(epsilon=epsilon, name=(first := fresh()))
+            frame.dp.query("x > 1")
+        frame["y"] = 1
+        frame.dp.protect(epsilon=2, name=first)
+        second = frame.dp.protect(epsilon=1, name=fresh())
+        assert frame.dp.protect(epsilon=1, name=fresh()) is not second
 
 
 def test_a_session_holds_the_rows_of_eight_versions():

@@ -271,7 +271,7 @@ def test_the_test_finds_numbers_that_are_rounded(monkeypatch):
     """A planted fault: from 2**53 on whole numbers stay, those that are exact as they are and others rounded."""
     monkeypatch.setattr(conforming, "EXACT", 2**70)
     cells = [HUGE + 1, HUGE + 2, HUGE + 3] * 20
-    asked = [seen(in_partitions(last, cells, "int64"), "x") for last in (HUGE + 1, None)]
+    asked = [seen(in_partitions(last, cells, "Int64"), "x") for last in (HUGE + 1, None)]
     assert "distinct" in differ(*asked)
 
 
@@ -282,7 +282,7 @@ def test_integers_of_parquet_without_notes_of_pandas(last, tmp_path):
         pq.write_table(pa.table({"age": ages}), tmp_path / f"{part}.parquet")
     for relation in ("add_remove", "replace_one"):
         said = seen(dd.read_parquet(tmp_path), "age", neighbors=relation)
-        assert (said["rows"], said["values"]) == (91, 91 - (last != 50))
+        assert (said["rows"], said["values"]) == (91, 91 - (last is None))
     filled = protected(dd.read_parquet(tmp_path)).dp.fillna({"age": 0})
     assert filled.dp(epsilon=SURE).count("age") == 91
 
@@ -368,7 +368,7 @@ def test_what_dask_says_wrongly_of_every_table_is_answered(tmp_path: Path):
 def test_a_schema_names_dtypes_as_dask_does():
     ddf = dd.from_pandas(pd.DataFrame({"age": [1, 2, 3], "yes": [True, False, True]}), npartitions=1)
     protected(ddf, schema={"age": {"dtype": "int64", "bounds": (0, 9)}, "yes": {"dtype": "bool"}})
-    assert list(map(str, declared(ddf._meta).dtypes)) == ["Int64", "boolean"]
+    assert list(map(str, declared(ddf._meta).dtypes)) == ["float64", "boolean"]
     assert ddf.dp(epsilon=SURE).count("age") == 3
 
 

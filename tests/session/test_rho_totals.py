@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
+from decimal import Decimal
 from fractions import Fraction
 from math import log, sqrt
 
@@ -123,7 +126,7 @@ def test_nothing_reads_as_if_more_than_the_total_was_spent(tmp_path):
     df, file = people(), tmp_path / "budget.dpledger"
     session = df.dp.protect(rho=0.2, delta=1e-6, ledger=file, name="visits")
     df.dp(rho=0.1).count()
-    assert "left rho about 0.0999 of 0.2" in repr(session) or "left rho about 0.1 of 0.2" in repr(session)
+    assert "spent rho about 0.1 (with Gaussian noise); left rho=0.1 of 0.2" in repr(session)
     df.dp(rho=0.0999).count("age")
     for text in (repr(session), str(session.report())):
         told = re.findall(r"[sS]pent:? +epsilon[ =]([\d.]+) of ([\d.]+)", text)
@@ -134,3 +137,43 @@ def test_nothing_reads_as_if_more_than_the_total_was_spent(tmp_path):
     assert continues
     assert of_total(Fraction("3.1441"), Fraction("3.1439")) == Fraction("3.15")  # an overdrawn one is told as such
     assert of_total(Fraction(1, 3), Fraction(1, 3)) == Fraction(1, 3)
+
+
+def test_ten_tenths_of_a_rho_are_told_as_the_whole():
+    """They were ``rho about 0.101`` of 0.1 with 5.52e-7 left, as sums are kept in steps of 2**-64, rounded up."""
+    df = people()
+    session = df.dp.protect(rho=0.1, name=fresh())
+    assert session.left.rho == Decimal("0.1")
+    df.dp(rho=0.01).count()
+    assert "counted: rho about 0.01 (with Gaussian noise)" in session.spent
+    assert (session.spent.rho, session.left.rho) == (Decimal("0.01"), Decimal("0.09"))
+    for _ in range(9):
+        df.dp(rho=0.01, fresh=True).count()
+    assert "counted: rho about 0.1 (with Gaussian noise)" in session.spent
+    assert session.left.endswith("counted: rho=0 of 0.1")
+    assert (session.spent.rho, session.left.rho) == (Decimal("0.1"), Decimal(0))
+    assert session.spent.rho == copy.copy(session.spent).rho == pickle.loads(pickle.dumps(session.spent)).rho
+    rule, state = session._rule, session._state
+    assert 0 <= state.renyi - Fraction(1, 10) < Fraction(1, 10**17)
+    # the promise is an epsilon and a delta: what the limit admits converts to no more, by the formula of the conversion
+    a, slack = float(rule.order), float(rule.budget.delta - rule.budget.delta_reserved)
+    converted = float(rule.limit) * a + log((a - 1) / a) - log(a * slack) / (a - 1)
+    assert converted <= float(rule.budget.epsilon) * (1 + 1e-12)
+    assert 0 < rule.limit - Fraction(1, 10) < Fraction(1, 10**6)
+    page = str(session.report())
+    assert '<td class="number">0.1</td><td class="number">used up</td><td class="number">0.1</td>' in page
+    with pytest.raises(AttributeError, match="the text tells what else is counted"):
+        protected(epsilon=3, delta=1e-6).dp.session.spent.rho
+
+
+def test_of_laplace_noise_beside_gaussian_no_sum_of_epsilons_is_told():
+    """Of 0.494, of which Laplace noise was most, it was said ``(Gaussian noise)``."""
+    df = people()
+    session = df.dp.protect(rho=1, name=fresh())
+    df.dp(epsilon=0.5).count()
+    assert "counted: epsilon=0.5, rho about" in session.spent
+    df.dp(rho=0.01).count()
+    assert re.search(r"counted: rho about 0\.\d+ \(with Gaussian noise\)$", session.spent)
+    assert float(session.spent.rho) == pytest.approx(
+        0.01 + 0.5 * np.tanh(0.25), abs=1e-9
+    )  # one step: randomized response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import enum
 import math
 from decimal import Decimal
@@ -145,3 +146,11 @@ def test_every_text_is_a_number_or_missing(text):
         other = pd.to_numeric(pd.Series([text.strip()]), errors="coerce").iloc[0]  # it reads "+0E 0", and not "0E 0"
         known = text.strip().lower().lstrip("+-") in ("inf", "infinity") or "_" in text
         assert math.isnan(other) or known or not pythons(text)
+
+
+def test_what_a_program_does_with_its_own_decimals_fails_no_conversion():
+    """An exponent of more digits than Python reads is no number, and where nothing traps that it is a decimal that is none."""
+    cells = pd.Series(["7", "1e-99999999999999999999999", "2"], dtype=object)
+    for context in (decimal.ExtendedContext, decimal.BasicContext):
+        with decimal.localcontext(context):
+            np.testing.assert_array_equal(floats(converted(cells, "int64")), [7.0, 0.0, 2.0])

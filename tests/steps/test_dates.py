@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import calendar
+import runpy
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.steps import date_texts
 from pandas_dp.steps.dates import PARTS
 from pandas_dp.steps.expression import Column, Constant, Operation
 from pandas_dp.steps.parse import parse_expression
@@ -139,3 +143,12 @@ def test_days_are_a_step_of_one_length(step, hours):
     """Pandas 3.0 makes no duration of its own days."""
     same = [parse_expression(lambda d, one=one: d.x.dt.floor(one), ["x"]) for one in (step, pd.Timedelta(hours=hours))]
     assert repr(same[0]) == repr(same[1])
+
+
+def test_names_of_months_and_days_are_english_in_every_language_of_the_process(monkeypatch):
+    """Python's own follow the process, and a stored answer would mean another thing after a restart."""
+    for name in ("month_name", "day_name", "month_abbr", "day_abbr"):
+        monkeypatch.setattr(calendar, name, ["?"] * 13)
+    made = runpy.run_path(date_texts.__file__)
+    assert made["MONTHS"] == date_texts.MONTHS == [f"{pd.Timestamp(2024, month, 1):%B}" for month in range(1, 13)]
+    assert made["DAYS"] == date_texts.DAYS == [f"{pd.Timestamp(2024, 1, day):%A}" for day in range(1, 8)]

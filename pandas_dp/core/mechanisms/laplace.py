@@ -84,6 +84,7 @@ class DiscreteLaplace(Noise):
         q = FRACTION_SHARE
         return float(self.scale) * _longest((1 - level) * (1 - q)) + math.sqrt(-math.log(q) / 3)
 
+    @np.errstate(under="ignore")
     def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
         """See `Noise`.
 

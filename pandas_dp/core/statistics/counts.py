@@ -303,7 +303,8 @@ class DistinctBy(AddsUp):
     d_i^2 <= v_i^2 + v'_i^2 and no |d_i| exceeds the largest v_i. These are the bounds of counts by part, under both relations.
     Where the column is the unit's own, all rows of a unit hold one value: v_i is 0 or 1 in every part, and 1 in at most
     min(k, m) of them, as the k sampled rows lie in at most m parts. So v is bounded as where a unit counts with one row in each
-    of its parts.
+    of its parts. In a part the answer moves by at most 1, under replace-one as well: one value goes and another comes. So L1
+    and squared L2 norm are no larger than the number of parts.
     Numbers of units add up over parts of the table that hold whole units; those of other values do not.
     """
 
@@ -316,7 +317,9 @@ class DistinctBy(AddsUp):
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """That of counts by part, of units where the column is theirs; see the class notes."""
-        return RowCounts(self.column, self.by, units=self.adds_up(unit)).sensitivity(unit)
+        own = self.adds_up(unit)
+        bounds, parts = RowCounts(self.column, self.by, units=own).sensitivity(unit), self.by.count
+        return replace(bounds, l1=min(bounds.l1, parts), l2_squared=min(bounds.l2_squared, parts)) if own else bounds
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact numbers: int64s, one for each part."""

@@ -1,0 +1,166 @@
+"""Calls that hold all that is needed, in another order or form: the same call as it is typed here."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from pandas_dp.facts.chains import bounds_of, column_of, whole
+from pandas_dp.facts.written import code, typed_text
+
+if TYPE_CHECKING:
+    from pandas_dp.facts.advice import Refused
+
+BY_COLUMN = {"fillna": "a dict of columns", "rename": "a dict of columns"}
+PAIRED = ("corr", "cov")
+COUNTED = ("count", "sum", "mean", "std", "var", "median", "groupby", "value_counts")
+
+
+def reread(call: Refused) -> str:
+    """What a call takes and the line to type, where its arguments stand in another order or form; no text for others."""
+    if call.written is None or not hasattr(call.asked, "_empty"):
+        return ""
+    node, columns = call.written.node, {*call.asked._empty()}
+    named = ((one, column_of(one, call.written.frame, columns)) for one in node.args)
+    node.args = [ast.Constant(column) if column else one for one, column in named]
+    why = (
+        _by_column(call.name, node, columns)
+        or _in_order(call.name, node, columns)
+        or _as_rows(call.name, node, columns)
+    )
+    if not why:
+        return ""
+    typed = {word.arg: _value(word.value) for word in node.keywords if word.arg}
+    values = dict(zip(call.names, map(_value, node.args), strict=False)) | typed
+    lacks = call.asked._lacks(call.names, values) if hasattr(call.asked, "_lacks") else {}
+    lacks |= _bounds(call, values)
+    node.keywords += [ast.keyword(name, code(text)) for name, text in lacks.items() if name not in typed]
+    line = whole(node, call.written.above, call.asked) if hasattr(call.asked, "_lacks") else typed_text(node)
+    return f"{call.name}() {why}: {line}"
+
+
+def _bounds(call: Refused, values: dict[str, Any]) -> dict[str, str]:
+    """Bounds by column, and columns, that a question about several of them lacks."""
+    of = values.get("func") or values.get("columns") or [values.get("y"), *(values.get("x") or ())]
+    if call.name == "kmeans" and "columns" not in values:
+        of = call.asked._examples()[0][:2]
+    if call.name not in ("agg", "kmeans", "linear_regression", *PAIRED) or not all(
+        isinstance(column, str) for column in of
+    ):
+        return {}
+    pairs = {column: pair for column in of if (pair := bounds_of(call.asked, column))}
+    made = {"columns": repr([*of])} if call.name == "kmeans" else {}
+    return made | ({"bounds": f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"} if pairs else {})
+
+
+def _value(node: ast.expr) -> Any:
+    """A literal; an object for anything else, which is not looked at."""
+    with suppress(ValueError, TypeError):
+        return ast.literal_eval(node)
+    return object()
+
+
+def _by_column(name: str, node: ast.Call, columns: set[Any]) -> str:
+    """What is given of a column beside its name, as a dict."""
+    values = [*map(_value, node.args)]
+    if name in BY_COLUMN and len(values) == 2 and _is_column(values[0], columns):
+        pair = ast.Dict([node.args[0]], [node.args[1]])
+        node.args, node.keywords = ([], [ast.keyword("columns", pair)]) if name == "rename" else ([pair], [])
+        return f"takes {BY_COLUMN[name]}"
+    if name == "agg" and len(values) == 2 and _is_column(values[1], columns) and not isinstance(values[0], dict):
+        node.args = [ast.Dict([node.args[1]], [node.args[0]])]
+        return "takes functions by column"
+    bounds = next((word for word in node.keywords if word.arg == "bounds"), None)
+    listed = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    if name in PAIRED and len(listed) > 1 and all(_is_column(one, columns) for one in listed):
+        each = getattr(node.args[0], "elts", node.args)
+        of_each = isinstance(getattr(bounds, "value", None), ast.Tuple)
+        if bounds is not None and of_each:
+            bounds.value = ast.Dict([*each], [bounds.value] * len(each))
+        if of_each or listed is values:
+            node.args = [ast.List(each)]
+            return "takes a list of columns" + ", and bounds by column" * of_each
+    return ""
+
+
+def _in_order(name: str, node: ast.Call, columns: set[Any]) -> str:
+    """What stands in another order, or under another name."""
+    values = [*map(_value, node.args)]
+    if (
+        name in ("top_k", "quantile")
+        and len(values) == 2
+        and _is_column(values[1], columns)
+        and not _is_column(values[0], columns)
+    ):
+        node.args = node.args[::-1]
+        return "takes the column first"
+    if (
+        name == "linear_regression"
+        and len(values) == 2
+        and isinstance(values[0], list)
+        and _is_column(values[1], columns)
+    ):
+        node.args = node.args[::-1]
+        return "takes y first, and then the columns x that explain it"
+    if name == "linear_regression" and len(values) == 1 and isinstance(values[0], str) and "~" in values[0]:
+        y, _, x = values[0].partition("~")
+        explaining = [part.strip() for part in x.split("+")]
+        if y.strip() in columns and {*explaining} <= columns:
+            node.args = [ast.Constant(y.strip()), ast.List([*map(ast.Constant, explaining)])]
+            return "takes y, and then the columns x that explain it"
+    for word in node.keywords:
+        if name == "linear_regression" and word.arg == "X":
+            word.arg = "x"
+            return "takes x=, not X="
+    if name == "kmeans" and len(values) == 1 and type(values[0]) is int:
+        node.args, node.keywords = [], [ast.keyword("k", node.args[0]), *node.keywords]
+        return "takes k by name"
+    ends = next((word for word in node.keywords if word.arg == "bounds"), None)
+    pair: Any = None if ends is None else _value(ends.value)
+    if ends is not None and _is_pair(pair) and pair[0] > pair[1]:
+        ends.value = ast.Tuple(ends.value.elts[::-1])  # type: ignore[attr-defined]  # of a pair
+        return "takes bounds with the lower end first"
+    if len(values) == 2 and _is_pair(values[1]) and ends is None and name in COUNTED[1:6]:
+        typed: Any = node.args[1]
+        both = typed.elts if values[1][0] <= values[1][1] else typed.elts[::-1]
+        node.args, node.keywords = node.args[:1], [ast.keyword("bounds", ast.Tuple(both)), *node.keywords]
+        return "takes bounds by name, as a pair"
+    return ""
+
+
+def _as_rows(name: str, node: ast.Call, columns: set[Any]) -> str:
+    """A condition or a formula in the place of a column, as a step."""
+    first = _value(node.args[0]) if node.args else None
+    func: Any = node.func
+    if not isinstance(first, str) or first in columns:
+        return ""
+    if name == "assign" and len(node.args) == 1 and "=" in first:
+        func.attr = "eval"
+        return "takes columns by name; a text goes into eval()"
+    made = _condition(first, columns) if name in COUNTED else ""
+    if made and name == "count":
+        func.value, node.args = code(f"{ast.unparse(func.value)}.query({made!r})"), []
+        return "takes a column; a condition goes into query()"
+    if made:
+        func.value = code(f"{ast.unparse(func.value)}.eval({f'holds = {made}'!r})")
+        node.args[0] = ast.Constant("holds")
+        return "takes a column; a condition is made one first"
+    return ""
+
+
+def _condition(text: str, columns: set[Any]) -> str:
+    """A text that compares columns; no text for any other one."""
+    with suppress(SyntaxError):
+        tree = code(text)
+        names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+        return text if names and names <= columns and isinstance(tree, ast.Compare | ast.BoolOp) else ""
+    return ""
+
+
+def _is_column(value: Any, columns: set[Any]) -> bool:
+    return isinstance(value, str) and value in columns
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(type(end) in (int, float) for end in value)
