@@ -11,6 +11,8 @@ LONGEST_NAME = 60  # longer names are not compared
 OF_RHO = (
     ": epsilon of a rho, by each rule: pandas_dp.accounting.compose([pandas_dp.accounting.Gaussian(0.5)], delta=1e-6)"
 )
+RHO_OF = ": the rho that a total admits is told by df.dp.protect(epsilon=1, delta=1e-6, accountant='zcdp').left"
+CHOSEN = ": a delta is chosen, and the epsilon at it is told by pandas_dp.accounting.compose([0.1, 0.5], delta=1e-6)"
 _SAME = {  # other words for a question, which differ from it by more than a slip
     "mean": "average avg",
     "std": "stdev stddev sd standard_deviation",
@@ -33,6 +35,9 @@ _SAME = {  # other words for a question, which differ from it by more than a sli
 OF_BUDGETS = {  # what is none of a session
     "allot": ": a frame spends a part of the budget, df.dp.allot('nightly', epsilon=1)",
     "partition": ": frames spend a part of the budget, df.dp.partition('ward', ['A', 'B'], epsilon=1)",
+    "total": ": .budget is the total, .spent and .left are parts of it",
+    "accountant": ": it is in .budget",
+    "period": ": it comes before the price, df.dp.period('2026-11').dp(epsilon=0.5)",
     "verify": ": it is a command, pandas-dp ledger verify visits.dpledger",
     "backup": ": it is a command, pandas-dp ledger backup visits.dpledger monday.dpledger",
 }
@@ -60,7 +65,11 @@ def misspelt(module: str, known: Iterable[str]) -> Callable[[str], object]:
     """The ``__getattr__`` of a module: it says of a name that is none which one is close, and how a rho is converted."""
 
     def refuse(name: str) -> NoReturn:
-        told = OF_RHO if "rho" in name.lower() or "zcdp" in name.lower() else did_you_mean(name, known)
+        low = name.lower()
+        told = OF_RHO if "rho" in low or "zcdp" in low else did_you_mean(name, known)
+        told = (
+            RHO_OF if low in ("rho", "rho_for", "rho_of", "rho_from") else CHOSEN if low.startswith("delta") else told
+        )
         raise AttributeError(f"module {module!r} has no attribute {name!r}{told}", name=name)
 
     return refuse

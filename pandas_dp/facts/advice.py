@@ -15,6 +15,7 @@ from pandas_dp.facts.chains import behind, by_a_step
 from pandas_dp.facts.endings import BY_NAME, Parameters, begun, named_in, word
 from pandas_dp.facts.habits import reread
 from pandas_dp.facts.of_frame import grouped, of_rows
+from pandas_dp.facts.other_terms import several
 from pandas_dp.facts.pivots import as_groups
 from pandas_dp.facts.public_only import EXAMPLES
 from pandas_dp.facts.repriced import reprice
@@ -239,6 +240,9 @@ def show_line(error: PandasDPError, call: Refused) -> None:
             line = call.typed(more) or line
         wrong = str(error).partition(": ")[0]
         error.args = (f"{wrong}: {line}{call.tail}" if line else wrong,)
+        return
+    if str(error).startswith("give the column name") and (together := several(call)):
+        error.args = (f"several columns are selected in brackets: {together}",)
         return
     told = error._needs or named_in(str(error), call.parameters) or begun(str(error), call)
     q = values.get("q")

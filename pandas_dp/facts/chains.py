@@ -199,6 +199,15 @@ def first_text(name: str) -> str:
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
+def arguments(name: str) -> str:
+    """What stands in the brackets of the call of a name that was just looked up; no text if there is none."""
+    found = _looked_up(name)
+    call = found and found.above[found.node]
+    if found is None or not isinstance(call, ast.Call) or call.func is not found.node:
+        return ""
+    return typed_text(ast.Call(ast.Name("f"), call.args, call.keywords))[2:-1]
+
+
 def masked(asked: Any, name: str = "") -> str:
     """The chain that goes on from a mask, with its condition in ``query``; no text if that cannot be read.
 

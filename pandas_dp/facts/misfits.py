@@ -6,10 +6,8 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
-from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.errors import closest, did_you_mean
 from pandas_dp.facts.advice import Refused, as_dict
 from pandas_dp.facts.as_text import step_that_makes
@@ -18,8 +16,8 @@ from pandas_dp.facts.chains import joined
 from pandas_dp.facts.habits import reread
 from pandas_dp.facts.kinds import IDENTIFIER, kind_or_none
 from pandas_dp.facts.other_names import LEVELS, OTHER_NAMES, RELATIONS
+from pandas_dp.facts.other_terms import crossed, in_other_terms
 from pandas_dp.facts.pivots import as_groups
-from pandas_dp.facts.plain_epsilons import epsilon_of
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
 from pandas_dp.facts.written import Written, code, typed_text
 
@@ -39,7 +37,7 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
 _OF_PRICES = {  # what goes with no price; each with the line to type
-    "sigma scale std stddev noise_scale noise_multiplier": (
+    "sigma scale std stddev variance noise_scale noise_multiplier": (
         "the price makes the noise, and a preview shows it: df.dp.preview(rho=0.01); or name the error: df.dp(within=20)"
     ),
     "mechanism noise": (
@@ -81,6 +79,11 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         needed = {"bounds": pairs} if "bounds" in parameters and "bounds" not in given else call.lacks()
         needed = {placed[0]: f"[{', '.join(map(safe, args))}]"} | needed
         return f"{name}() takes columns as one list: {call.line(needed, dict.fromkeys(range(len(args)), ''))}"
+    if name == "crosstab" and (line := crossed(call)):
+        return f"crosstab() takes two columns; counts of more together: {line}"
+    if name == "group_privacy" and len(args) == 3:
+        pair = re.sub(r"e-0(?=\d)", "e-", f"({args[0]!r}, {args[1]!r}), {args[2]!r}")
+        return f"group_privacy() takes an epsilon and its delta as a pair: group_privacy({pair})"
     of_levels = (
         placed[-1:] == ["q"] and len(args) == len(placed) + 1 and type(args[-1]) in (int, float) and args[-1] > 1
     )
@@ -128,8 +131,8 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
     if name in ("fillna", "rename") and all(other in call.asked._empty() for other in unknown):
         columns = as_dict({other: safe(given[other]) for other in unknown})
         return f"takes a dict of columns: {call.line(dict.fromkeys(unknown, '') | {names[0]: columns})}"
-    if name in ("allot", "partition") and isinstance(rho := given.get("rho"), int | float) and "epsilon" not in given:
-        return _part(call, rho)
+    if told := in_other_terms(call, first):
+        return told
     renamed, needs = _meant(given, unknown, names)
     if renamed or needs:
         wrong = next(other for other in unknown if other in renamed or other in needs)
@@ -147,6 +150,8 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         instead = {"null": "True"}
     if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
         instead = {"bounds": "(lower, upper)"}
+    if name in ("df.dp", "preview") and not {"epsilon", "rho", "within"} & {*call.values, close} and not call.args:
+        instead = {**instead, "epsilon": EXAMPLES["epsilon"]}
     if first == "numeric_only" and (line := _of_each(call)):
         return f"takes {told}: {line}"
     bare = not close and not instead and "; it takes " in told
@@ -191,17 +196,6 @@ def _at_price(typed: str, price: str, frame: Any) -> str:
         return ""
     before = ast.unparse(first.func) if priced else "df.dp"
     return f"{before}({price}){typed_text(made.node).removeprefix(ast.unparse(first))}"
-
-
-def _part(call: Refused, rho: float) -> str:
-    """What a part of a budget takes instead of a rho: a plain epsilon, each unit in one part, or moving from one to another."""
-    moves = call.name == "partition" and not call.asked.session.unit.add_remove
-    epsilon = epsilon_of(Fraction(str(rho)), lambda offer: PrivacyLoss.pure(offer * (2 if moves else 1)))
-    line = call.line({"rho": "", "epsilon": show(epsilon or Fraction(1, 2))})
-    return (
-        f"takes epsilon=, not rho=, since a part and the questions about it are paid in plain epsilons; this one costs at most "
-        f"rho={show(Fraction(str(rho)))}: {line}"
-    )
 
 
 def _meant(

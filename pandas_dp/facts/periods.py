@@ -93,8 +93,12 @@ class Periods:
         """
         if not isinstance(period, str) or period not in WORDS:
             first = period[:1].lower() if isinstance(period, str) else ""
-            line = next((key for key, word in WORDS.items() if word[0] == first), "D")
-            raise ArgumentValueError(f"period= is 'h', 'D', 'W' (weeks from Monday), 'M' or 'Y': type period={line!r}")
+            # a longer period protects what a shorter one does, and more
+            line = next((key for key, word in WORDS.items() if word[0] == first), "Y" if first else "D")
+            quarters = "; there are no quarters, and a year protects more" * (first == "q")
+            raise ArgumentValueError(
+                f"period= is 'h', 'D', 'W' (weeks from Monday), 'M' or 'Y'{quarters}: type period={line!r}"
+            )
         line = f"df.dp.protect(epsilon=1, period={period!r}, time='visited_at')"
         if not isinstance(time, str):
             raise ArgumentTypeError(f"period= needs time=, the name of the column with the date of each row: {line}")
@@ -195,6 +199,9 @@ class Periods:
                     f"period: {text!r} is the name of one {WORDS[period]}, and this budget is per {self.word}: "
                     f"df.dp.period({instead})"
                 )
+        if (quarter := re.fullmatch(r"(\d{4})-?[Qq]([1-4])", text)) and self.period == "M":
+            year, months = quarter[1], 3 * int(quarter[2])
+            line = f"df.dp.period('{year}-{months - 2:02}', '{year}-{months:02}')"
         raise ArgumentValueError(f"period: {text[:40]!r} names no {self.word}: {line}")
 
     def _typed(self, moment: Any, line: str) -> str:

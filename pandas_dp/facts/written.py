@@ -182,6 +182,19 @@ class Written:
                 node.value = right
         return typed_text(self.node)
 
+    def selecting(self, more: Mapping[str, str]) -> str | None:
+        """The call of a question with its first argument, a list of columns, in brackets, and more; None where it has none."""
+        call = self.node
+        if not call.args or not isinstance(call.func, ast.Attribute):
+            return None
+        chosen = ast.Attribute(ast.Subscript(call.func.value, call.args[0]), call.func.attr)
+        line = typed_text(
+            ast.Call(
+                chosen, call.args[1:], [*call.keywords, *(ast.keyword(name, code(text)) for name, text in more.items())]
+            )
+        )
+        return line if len(line) <= LONGEST_LINE else None
+
     def pivoted(self) -> Written:
         """The call of ``crosstab`` with ``values=`` as one of ``pivot_table``, which takes them first."""
         call = self.node

@@ -25,7 +25,8 @@ from pandas_dp.session.opening import total_of_rho
 from pandas_dp.session.registry import table_of
 
 CAN = (
-    "plan(df) asks its queries, plan.table() lists them, and df.dp.protect(plan=plan) opens a budget that pays for them"
+    "plan(df) asks its queries, plan.table() lists them, plan.to_toml() is the text of a plan file, and "
+    "df.dp.protect(plan=plan) opens a budget that pays for them"
 )
 LINE = "pandas_dp.plan([pandas_dp.query(within=20).count(), pandas_dp.query(within=50).count('age')], frame=df)"
 MOST_QUERIES = 1000
@@ -110,7 +111,7 @@ class Plan(Spelled, Sequence[Query]):
 
         def _spelt(self, name):
             """Say which name is close, or what a plan can do."""
-            return super()._spelt(name) or f": {CAN}"
+            return f": {CAN}" if name in ("save", "to_dict", "to_file") else super()._spelt(name) or f": {CAN}"
 
     def table(self) -> pd.DataFrame:
         """Return a row for each query: what it asks, its price, its error, and the error that was wanted.
@@ -129,6 +130,7 @@ class Plan(Spelled, Sequence[Query]):
         """
         return pd.DataFrame(self._rows, columns=["question", "price", "error", "wanted"])
 
+    @example("pathlib.Path('plan.toml').write_text(plan.to_toml())")
     def to_toml(self) -> str:
         """Return the queries at their prices as text for a plan file, where they stand below ``[budget]``.
 

@@ -20,7 +20,7 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, columns_text, listing
-from pandas_dp.facts.chains import first_text
+from pandas_dp.facts.chains import arguments, first_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.facts.written import typed_out
@@ -118,6 +118,11 @@ class GroupStatistics:
         if listed and isinstance(listed[0], str | int | float):
             one = f"{by} >= {listed[0]!r} and {by} < {listed[1]!r}" if labels.edges else f"{by} == {listed[0]!r}"
         hint = missing_question(type(self), name, column, self._parts.columns, one, numbers)
+        if "ask it group by group" in hint:  # the very question, at the price that was typed
+            price = self._frame._price
+            hint = hint.replace("df.dp(epsilon=0.5)", f"df.dp({getattr(price, 'typed', price)})")
+            if typed := arguments(name):
+                hint = f"{hint.partition(f'.{name}(')[0]}.{name}({typed})"
         line = completed_line(self._frame, name, of=type(self)) if name in ("describe", "transform") else ""
         return f"{hint.partition(': .groupby(')[0]}: {line}" if line and f".{name}(" not in line else hint
 

@@ -97,7 +97,9 @@ _HINTS = {
         "row labels are not used here: choose rows by `.query('age >= 65')`"
     ),
     "at_time between_time": "row labels are not used here: choose rows by `.query('visit.dt.hour < 12')`",
-    "idxmax idxmin kurt kurtosis skew sem prod product": _OWN,
+    "idxmax idxmin kurt kurtosis skew prod product": _OWN,
+    "sem": "an error bar comes with the answer, that of the population is .interval(of='population'): "
+    "`.mean({column}bounds=(lower, upper), population=True)`",
     "any all empty": "count the rows for which it holds: `.query('age >= 65').count()`",
     "from_dict from_records from_arrow": "make the table first, then `df.dp.protect(epsilon=3)`",
     "sparse": "no conversion is needed: ask the table as it is, as in `.count()`",
@@ -125,8 +127,8 @@ _OTHERS = {  # names of other packages and of lectures
         f"where each row is a unit it is .independence() of the answer of `.crosstab('ward', 'sex', keys={_TWO})`"
     ),
     "ttest t_test ttest_ind anova f_oneway": (
-        "there is no such test; means and their .interval(): "
-        "`.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper))`"
+        "two means are compared, for free, by .difference('A', 'B').p_value of the answer of "
+        "`.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper), population=True)`"
     ),
     "pca svd": (
         "compute it, for free, of the matrix `.cov(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
@@ -161,6 +163,10 @@ _GROUPS = {
     ),
     "min max first last nth head tail": (
         "one row's value is never released; by group there are median and quantile: .quantile(0.99, bounds=...)"
+    ),
+    "sem ttest t_test ttest_ind anova f_oneway": (
+        "an error bar comes with the answer, and .difference('A', 'B').p_value of means compares two groups: "
+        ".groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper), population=True)"
     ),
     "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) chooses one of them",
 }

@@ -59,9 +59,17 @@ def wanted_of(
     if func is not None and named:
         if closest(first := next(iter(named)), OPTIONS):
             raise _misnamed(frame, first, named[first], functions)
-        raise Line(AGG, tuple((name, "") for name in named)).refuse(
-            "give either func=, a dict by column, or named answers"
-        )
+        instead = dict.fromkeys(named, "")
+        if any(isinstance(pair, tuple | list) for pair in named.values()):
+            raise Line(AGG, (*instead.items(),)).refuse("give either func=, a dict by column, or named answers")
+        why = f"agg() takes no {first}="
+        if first == "population" and isinstance(func, Mapping):
+            asked = {name: [of] if isinstance(of, str) else [*of] for name, of in func.items()}
+            instead["func"] = repr(
+                {name: of + ["std"] * ("mean" in of and "std" not in of) for name, of in asked.items()}
+            )
+            why += "; 'std' beside 'mean' gives the interval of a population"
+        raise Line(AGG, (*instead.items(),)).refuse(why)
     if named:
         if selected is not None and {*named.values()} <= {*functions}:
             needs = tuple((name, f"({selected!r}, {of!r})") for name, of in named.items())

@@ -223,7 +223,8 @@ def _check_rows(answers: list[Release], tables: Sequence[Table]) -> None:
         if (owner := answer.unit.column) is not None:
             raise ArgumentTypeError(
                 f"answer {place} counts some rows of each {owner!r}, and every table draws its own: no two tables count the "
-                f"same rows. One table by all their columns agrees with itself, and its sums are free: {_by_all(tables)}"
+                f"same rows. One table by all their columns agrees with itself, and its sums are free: "
+                + _by_all(tables, answer.spent)
             )
         if answer._provenance.content is None or answer._provenance.content != answers[0]._provenance.content:
             raise ArgumentTypeError(
@@ -234,8 +235,8 @@ def _check_rows(answers: list[Release], tables: Sequence[Table]) -> None:
             raise ArgumentTypeError(f"answer {place} was asked after different steps from answer 0. {ASK}")
 
 
-def _by_all(tables: Sequence[Table]) -> str:
-    """The question of one table by all the columns of some."""
+def _by_all(tables: Sequence[Table], price: str) -> str:
+    """The question of one table by all the columns of some, at a price."""
     keys: dict[str, Any] = {}
     bins: dict[str, Any] = {}
     for table in tables:
@@ -251,7 +252,7 @@ def _by_all(tables: Sequence[Table]) -> str:
     }
     typed = [f"{of}={argument_text(known)}" for of, known in given.items()]
     asked = f"groupby({', '.join([columns_text(names), *typed])}).size()" if names else "count()"
-    return f"df.dp(epsilon=0.5).{asked}"
+    return f"df.dp({price}).{asked}"
 
 
 def answers_of(call: str, answers: Any, line: str) -> list[Any]:
@@ -292,8 +293,9 @@ def reconcile_most(answers: Sequence[Release], complete: Any, nonnegative: bool,
     most = max(found, key=len, default=[])
     if len(most) < 2:
         raise ArgumentTypeError(
-            "this process was not given two tables of counts of the same rows on this budget: ask df.dp(epsilon=0.5).count() "
-            f"and df.dp(epsilon=0.5).value_counts('sex', keys=['f', 'm']), or give answers from elsewhere: {LINE}"
+            "this process was not given two tables of counts of the same rows on this budget: ask those that are stored again, "
+            "which is free, or others, as df.dp(epsilon=0.5).count() and df.dp(epsilon=0.5).value_counts('sex', keys=['f', "
+            f"'m']); or give answers from elsewhere: {LINE}"
         )
     made, others = reconcile(most, complete, nonnegative, whole), sum(map(len, found)) - len(most)
     left = (f"{others} other table{'s' * (others > 1)} of counts: of other rows, or after other steps",) * (others > 0)

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from pandas_dp.release.plots import Column
 
 _ELSEWHERE = {  # names of other packages, and of what is done with answers but is no method of one
-    "lower upper error error_bar ci conf_int confidence_interval margin moe std_error stderr std_err se sem": (
+    "lower upper error error_bar standard_error ci conf_int confidence_interval margin moe std_error stderr std_err se sem": (
         "an error bar is .interval(), and .table() shows it"
     ),
     "variance var std sd scale sigma noise noise_scale noise_std": (
         ".mechanism names the noise, .interval() is an error bar, and .scale of a preview is how large it is"
+    ),
+    "difference ratio quotient": (
+        "answers are numbers, so this - that and this / that compute it; means by group have .difference('A', 'B') with an "
+        "error bar of its own"
     ),
     "consistent reconcile make_consistent": "answers are made consistent, for free, by pandas_dp.reconcile([this, that])",
     "refine average combine": "to draw it again, better or averaged with this one, type df.dp(epsilon=0.5).refine(answer)",

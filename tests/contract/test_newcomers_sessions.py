@@ -442,7 +442,7 @@ def test_a_price_in_other_terms_is_told_the_one_to_type(typed, monkeypatch):
 
 def test_a_total_in_other_terms_is_told_as_a_rho():
     df = people()
-    for typed, rho in (("zcdp=0.5", "0.5"), ("mu=1", "0.5"), ("mu=0.2", "0.02")):
+    for typed, rho in (("zcdp=0.5", "0.5"), ("zcdp=0.02", "0.02")):
         with pytest.raises(ArgumentTypeError, match=rf"takes rho=, not \w+=: (df\.dp\.)?protect\(rho={rho}\)$"):
             eval(f"df.dp.protect({typed})")
     with pytest.raises(ArgumentTypeError, match=r"df\.dp\.protect\(epsilon=3, delta=1e-6, accountant='zcdp'\)$"):

@@ -10,6 +10,8 @@ import pytest
 from contract.test_typed_advice_of_newcomers import KNOWN, Notebook, advised, visits
 from support.frames import fresh
 
+import pandas_dp
+
 ALL = {"ward": ["A", "B"], "sex": ["f", "m"], "age": [20, 21]}
 
 
@@ -229,3 +231,110 @@ def test_the_line_for_persons_is_the_one_that_was_typed():
     assert f"type {line}, unit='patient_id', max_rows=10), before anything is asked" in str(told[0].message)
     assert notebook.run(f"{line}, unit='patient_id', max_rows=10)") is None
     assert notebook.names["df"].dp.session.unit.column == "patient_id"
+
+
+ONE = {  # a refusal, and what is typed then
+    "df.dp(rho=0.01).crosstab('ward', 'sex', 'age', keys=ALL)": ".groupby(['ward', 'sex', 'age'], keys=ALL).size()",
+    "df.dp(rho=0.01).mean(['cost', 'age'], bounds={'cost': (0, 500), 'age': (0, 99)})": (
+        "df.dp(rho=0.01)[['cost', 'age']].mean(bounds={'cost': (0, 500), 'age': (0, 99)})"
+    ),
+    "df.dp(rho=0.01).sum(['cost', 'age'])": "df.dp(rho=0.01)[['cost', 'age']].sum(bounds={'cost': (0, 500), 'age': (0, 500)})",
+    "df.dp(rho=0.01).groupby('ward', keys=['A'])[['cost', 'age']].mean()": "bounds={'cost': (0, 500), 'age': (0, 500)})",
+}
+
+
+@pytest.mark.parametrize("line", ONE)
+def test_a_question_about_several_columns_is_advised_whole(line):
+    notebook = statistician(visits().assign(sex="f"))
+    notebook.names["ALL"] = ALL
+    lines, cost = typed(notebook, line)
+    assert len(lines) == 2, lines
+    assert ONE[line] in lines[1]
+    assert abs(cost - Fraction(1, 100)) < Fraction(1, 10**6)
+
+
+def test_a_price_of_unknown_words_is_shown_with_a_price():
+    notebook = statistician()
+    assert (notebook.run("df.dp(costs=100)") or "").endswith(": df.dp(epsilon=0.5)")
+    assert (notebook.run("df.dp(rho=0.1, costs=100)") or "").endswith("; without it: df.dp(rho=0.1)")
+    assert "the price makes the noise" in (notebook.run("df.dp(variance=100)") or "")
+
+
+@pytest.mark.parametrize("more", ["", ", delta=1e-6", ", delta=1e-6, accountant='gdp'"])
+def test_a_mu_is_counted_as_it_is(more):
+    """Of rho = mu^2 / 2 less is promised."""
+    notebook = Notebook()
+    notebook.names["df"].dp.session.close()
+    refusal = notebook.run(f"df.dp.protect(mu=1{more}, name={(name := fresh())!r})")
+    assert refusal is not None
+    assert notebook.run(refusal.rpartition(": ")[2]) is None
+    session = notebook.names["df"].dp.session
+    assert (session.name, session.budget.accountant) == (name, "gdp")
+    assert 1 <= session._rule.limit < 1 + 1e-4
+
+
+def test_quarters_are_no_periods_and_nobody_is_protected_less():
+    df = visits()
+    notebook = Notebook(df)
+    df.dp.session.close()
+    refusal = notebook.run(f"df.dp.protect(epsilon=3, period='Q', time='day', name={fresh()!r})")
+    assert (refusal or "").endswith("; there are no quarters, and a year protects more: type period='Y'")
+    assert notebook.run(f"df.dp.protect(epsilon=3, period='M', time='day', name={fresh()!r})") is None
+    refusal = notebook.run("df.dp.period('2024-Q1').dp(epsilon=1).count()")
+    assert (refusal or "").endswith(": df.dp.period('2024-01', '2024-03')")
+    assert notebook.run("df.dp.period('2024-01', '2024-03').dp(epsilon=1).count()") is None
+
+
+def test_a_plan_of_rho_is_made_for_the_total_that_admits_it():
+    notebook = statistician()
+    line = "pandas_dp.plan([pandas_dp.query(rho=0.01).count()], frame=df"
+    refusal = notebook.run(f"{line}, rho=0.1)")
+    assert (refusal or "").endswith(f": {line}, epsilon=2.15181, delta=1e-6, accountant='zcdp')")
+    assert notebook.run(f"{line}, epsilon=2.15181, delta=1e-6, accountant='zcdp')") is None
+
+
+def test_intervals_that_hold_together_share_the_risk():
+    notebook = statistician()
+    assert notebook.run("counts = df.dp(rho=0.01).value_counts('ward', keys=['A', 'B'])") is None
+    for option in ("0.95, simultaneous=True", "joint=True"):
+        assert (notebook.run(f"counts.interval({option})") or "").endswith("1 - 0.05 / 2)")
+    assert (notebook.run("counts.interval(0.9, simultaneous=True)") or "").endswith(": counts.interval(1 - 0.1 / 2)")
+    assert notebook.run("counts.interval(1 - 0.1 / 2)") is None
+
+
+TOLD = {  # names and options that there are not, and what stands in the refusal
+    "df.dp(rho=0.01).ttest('age', 'ward')": ".difference('A', 'B').p_value",
+    "df.dp(rho=0.01).groupby('ward', keys=['A', 'B'])['age'].ttest()": ".difference('A', 'B').p_value",
+    "df.dp(rho=0.01).sem('age')": ".mean('age', bounds=(lower, upper), population=True)",
+    "df.dp(rho=0.01).groupby('ward', keys=['A'])['age'].sem()": "an error bar comes with the answer",
+    "df.dp(rho=0.01).count().standard_error": "an error bar is .interval()",
+    "df.dp(rho=0.01).count().ratio": "this / that",
+    "df.dp(rho=0.01).agg({'age': 'mean'}, bounds={'age': (0, 99)}, population=True)": (
+        "gives the interval of a population: df.dp(rho=0.01).agg({'age': ['mean', 'std']}, bounds={'age': (0, 99)})"
+    ),
+    "df.dp.session.total": ".budget is the total",
+    "plan.to_toml('plan.toml')": ": pathlib.Path('plan.toml').write_text(plan.to_toml())",
+    "plan.save('plan.toml')": "plan.to_toml() is the text of a plan file",
+    "plan.to_dict()": "plan.to_toml() is the text of a plan file",
+    "pandas_dp.accounting.rho_for(epsilon=1, delta=1e-6)": "df.dp.protect(epsilon=1, delta=1e-6, accountant='zcdp').left",
+    "pandas_dp.accounting.delta_for(1)": "a delta is chosen",
+    "pandas_dp.accounting.group_privacy(1, 1e-6, 4)": ": group_privacy((1, 1e-6), 4)",
+    "df.dp(rho=0.01).groupby('ward', keys=['A', 'B']).linear_regression('cost', ['age'], bounds=B)": (
+        "each at its price: df.dp(rho=0.01).query(\"ward == 'A'\").linear_regression('cost', ['age'], bounds=B)"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", TOLD)
+def test_names_of_other_packages_are_told_by_what_there_is(line):
+    notebook = statistician()
+    notebook.names["plan"] = pandas_dp.plan([pandas_dp.query(epsilon=1).count()], notebook.names["df"])
+    notebook.names["B"] = {"cost": (0, 500), "age": (0, 99)}
+    assert TOLD[line] in (notebook.run(line) or "")
+
+
+def test_a_table_by_all_columns_is_advised_at_the_price_of_the_tables():
+    notebook = Notebook(delta=1e-6, accountant="zcdp", unit="patient_id", max_rows=10)
+    assert notebook.run("counts = df.dp(rho=0.02).value_counts('ward', keys=['A', 'B'])") is None
+    refusal = notebook.run("pandas_dp.reconcile([counts, counts])")
+    assert (refusal or "").endswith(": df.dp(rho=0.02).groupby('ward', keys=['A', 'B']).size()")

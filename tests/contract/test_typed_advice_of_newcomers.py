@@ -285,11 +285,11 @@ def test_tables_of_people_are_never_reconciled_by_protecting_rows():
     book.run(f"a, b = {PRICE}.count(), {PRICE}.value_counts('ward', keys=['A', 'B'])")
     book.run(f"c = {PRICE}.groupby('day', bins={MONTHS}).size()")
     for answers, line in (
-        ("[a, a]", "df.dp(epsilon=0.5).count()"),
-        ("[a, b]", "df.dp(epsilon=0.5).groupby('ward', keys=['A', 'B']).size()"),
+        ("[a, a]", "df.dp(epsilon=1).count()"),
+        ("[a, b]", "df.dp(epsilon=1).groupby('ward', keys=['A', 'B']).size()"),
         (
             "[a, b, c]",
-            "df.dp(epsilon=0.5).groupby(['ward', 'day'], keys={'ward': ['A', 'B']}, bins={'day': pd.period_range(",
+            "df.dp(epsilon=1).groupby(['ward', 'day'], keys={'ward': ['A', 'B']}, bins={'day': pd.period_range(",
         ),
     ):
         refusal = book.run(f"pandas_dp.reconcile({answers})")
@@ -529,7 +529,7 @@ HABITS = {  # which have no line to type in the place of all
     f"{PRICE}.trimmed_mean('cost')": r"\.mean\('cost', bounds=\(lower, upper\), method='trimmed'\)",
     f"{PRICE}['cost'].iqr()": r"\.quantile\(\[0\.25, 0\.75\], bounds=",
     f"{PRICE}.percentile('age', 95)": r"shares, not percents: \.quantile\('age', 0\.95, bounds=",
-    f"{PRICE}.ttest('age')": r"no such test; means and their \.interval\(\): \.groupby\('ward', keys=",
+    f"{PRICE}.ttest('age')": r"by \.difference\('A', 'B'\)\.p_value of the answer of \.groupby\('ward', keys=",
     f"({PRICE}['age'] > 65).mean()": r"\.assign\(holds=lambda d: d\['age'\] > 65\)\['holds'\]\.mean\(\)$",
     f"{PRICE}['age'] == limit()": r"rows are chosen by \.query\('\.\.\.'\)",
     f"{PRICE}[df.age > limit()]": r"rows are chosen by \.query\('age >= 65'\)",
