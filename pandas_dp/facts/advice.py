@@ -86,7 +86,7 @@ class Refused:
     def own(self, text: str) -> str:
         """A text about the frame that was asked, by its name: steps of what has a price keep that."""
         if not (written := self.written):
-            return text
+            return re.sub(rf"(?<!= )\bdf\.dp(?=\.{STEPS})", "", text)
         held, frame = ast.unparse(written.priced(self.columns)), written.frame
         if ".dp(" not in held:
             text = re.sub(rf"\bdf = df\.dp(?=\.{STEPS})", f"{held} = {held}", text)

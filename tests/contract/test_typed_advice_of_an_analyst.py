@@ -273,6 +273,12 @@ def test_what_no_line_says_is_told_without_one(typed):
     assert book.advised(typed) is None
 
 
+def test_a_step_keeps_its_price_where_no_code_can_be_read():
+    book = Notebook()
+    with pytest.raises(PandasDPError, match=r"by column, \.fillna\(\{'age': 0, 'cost': 0\}\)"):
+        eval("p.fillna(0)", book.names)
+
+
 def test_bounds_of_a_schema_are_not_asked_for():
     known = {"age": {"bounds": (0, 120)}, "cost": {"bounds": (0, 500)}}
     book = Notebook(schema=known)
