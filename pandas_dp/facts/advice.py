@@ -59,6 +59,11 @@ class Refused:
         self.written = Written.call(name, args, given)  # as it stands in the code; None where that cannot be read
 
     @property
+    def of_rows(self) -> bool:
+        """Whether something with a price is asked, which a query, that has no frame yet, is not."""
+        return hasattr(self.asked, "_before") and hasattr(self.asked, "_frame")
+
+    @property
     def frame(self) -> Any:
         """What is asked, or what it is a part of."""
         return self.asked if hasattr(self.asked, "_empty") else self.asked._frame
