@@ -62,6 +62,11 @@ class Refused:
         self.written = Written.call(name, args, given)  # as it stands in the code; None where that cannot be read
 
     @property
+    def of_rows(self) -> bool:
+        """Whether something with a price is asked, which a query, that has no frame yet, is not."""
+        return hasattr(self.asked, "_before") and hasattr(self.asked, "_frame")
+
+    @property
     def frame(self) -> Any:
         """What is asked, or what it is a part of."""
         return self.asked if hasattr(self.asked, "_empty") else self.asked._frame
@@ -89,7 +94,7 @@ class Refused:
     def own(self, text: str) -> str:
         """A text about the frame that was asked, by its name: steps of what has a price keep that."""
         if not (written := self.written):
-            return text
+            return re.sub(rf"(?<!= )\bdf\.dp(?=\.{STEPS})", "", text)
         held, frame = ast.unparse(written.priced(self.columns)), written.frame
         if ".dp(" not in held:
             text = re.sub(rf"\bdf = df\.dp(?=\.{STEPS})", f"{held} = {held}", text)

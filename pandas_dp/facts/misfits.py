@@ -17,9 +17,8 @@ from pandas_dp.facts.habits import reread
 from pandas_dp.facts.kinds import IDENTIFIER, kind_or_none
 from pandas_dp.facts.other_names import LEVELS, OTHER_NAMES, RELATIONS
 from pandas_dp.facts.other_terms import crossed, in_other_terms
-from pandas_dp.facts.pivots import as_groups
+from pandas_dp.facts.pivots import as_groups, at_price
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
-from pandas_dp.facts.written import Written, code, typed_text
 
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values are not counted; null=True counts them as a key of their own",
@@ -72,7 +71,7 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     missing = [argument for argument in missing if parameters[argument].kind is not inspect.Parameter.VAR_KEYWORD]
     if unknown:
         told = f"{name}() {_unknown(call, unknown, missing)}"
-        return call.own(told) if hasattr(asked, "_before") else told
+        return call.own(told) if call.of_rows else told
     if len(args) > len(placed) and placed in (["columns"], ["by"]) and all(isinstance(column, str) for column in args):
         pairs = as_dict(dict.fromkeys(args, "(lower, upper)"))
         call.values = {placed[0]: [*args], **given}
@@ -108,7 +107,13 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {call.line(lacking, moved)}"
     if missing and name == "extend" and not call.values:
         return f"extend() needs the new total, and why: {asked._raised('epsilon')}"
-    if missing and name == "pivot_table" and call.written and (groups := as_groups(call.written, call.frame)):
+    if (
+        missing
+        and name == "pivot_table"
+        and call.of_rows
+        and call.written
+        and (groups := as_groups(call.written, call.frame))
+    ):
         return f"{name}() needs {' and '.join(missing)}; as groups: {groups}"
     if missing:
         told = " and ".join(filter(None, [", ".join(missing[:-1]), f"{missing[-1]}{MEANING.get(missing[-1], '')}"]))
@@ -152,7 +157,7 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
         instead = {"bounds": "(lower, upper)"}
     if name in ("df.dp", "preview") and not {"epsilon", "rho", "within"} & {*call.values, close} and not call.args:
         instead = {**instead, "epsilon": EXAMPLES["epsilon"]}
-    if first == "numeric_only" and (line := _of_each(call)):
+    if first == "numeric_only" and call.of_rows and (line := _of_each(call)):
         return f"takes {told}: {line}"
     bare = not close and not instead and "; it takes " in told
     call.values = {other: value for other, value in call.values.items() if other in names}
@@ -161,9 +166,9 @@ def _unknown(call: Refused, unknown: list[str], missing: list[str]) -> str:
     instead = call.completed(missing if hasattr(call.asked, "_lacks") else (), instead)
     mended = call.lacks({close: given[first]}) if close else {}
     typed = call.line(mended, {first: close}) if close else call.line(dict.fromkeys(unknown, "") | instead)
-    if hasattr(call.asked, "_before") and (price := next((of for of in ("epsilon", "rho") if of in unknown), "")):
+    if call.of_rows and (price := next((of for of in ("epsilon", "rho") if of in unknown), "")):
         known = price == "epsilon" or getattr(call.frame._price, "rho", None) is not None
-        typed = _at_price(typed, f"{price}={given[price]!r}", call.frame) if known and typed else ""
+        typed = at_price(typed, f"{price}={given[price]!r}", call.frame) if known and typed else ""
     priced = told.endswith(OF_PRICES.get(first, "-"))
     typed = (
         "" if call.example_line or priced or told.startswith("the new total") or name == "dropna" else typed + call.tail
@@ -186,16 +191,6 @@ def _of_each(call: Refused) -> str:
     pairs = {of: "(lower, upper)" for of in columns if call.unbounded(of)}
     bounds = f"bounds={as_dict(pairs)}" if pairs and "bounds" in call.names else ""
     return f"{ast.unparse(call.written.node.func.value)}[{columns!r}].{call.name}({bounds})"
-
-
-def _at_price(typed: str, price: str, frame: Any) -> str:
-    """A line at another price than that of the frame; no text where that stands elsewhere, behind steps."""
-    made = Written(code(typed), {})
-    first: Any = made.priced({*frame._empty()})
-    if not (priced := isinstance(first, ast.Call) and getattr(first.func, "attr", "") == "dp") and frame._steps:
-        return ""
-    before = ast.unparse(first.func) if priced else "df.dp"
-    return f"{before}({price}){typed_text(made.node).removeprefix(ast.unparse(first))}"
 
 
 def _meant(

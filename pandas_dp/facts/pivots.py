@@ -1,4 +1,4 @@
-"""Tables of pandas that are asked of groups here: by one column, or of functions which no table has."""
+"""Lines in another form: tables of pandas that are asked of groups here, and questions at another price."""
 
 from __future__ import annotations
 
@@ -53,3 +53,13 @@ def _columns(node: Any, known: set[Any]) -> list[str]:
     """Names of columns in one argument; none where it holds anything else."""
     names: list[Any] = [getattr(one, "value", None) for one in getattr(node, "elts", [node])]
     return names if all(isinstance(name, str) and name in known for name in names) else []
+
+
+def at_price(typed: str, price: str, frame: Any) -> str:
+    """A line at another price than that of the frame; no text where that stands elsewhere, behind steps."""
+    made = Written(code(typed), {})
+    first: Any = made.priced({*frame._empty()})
+    if not (priced := isinstance(first, ast.Call) and getattr(first.func, "attr", "") == "dp") and frame._steps:
+        return ""
+    before = ast.unparse(first.func) if priced else "df.dp"
+    return f"{before}({price}){typed_text(made.node).removeprefix(ast.unparse(first))}"

@@ -136,7 +136,7 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
     """
     given = dict(arguments)
     for name, value in given.items():
-        if is_private(value):
+        if is_private(value) or (name in COLUMNS and _named(value)):
             if name in COLUMNS:
                 raise _column_by_name(call, name, given)
             line = f"{name}={EXAMPLES.get(name, '...')}"
@@ -146,13 +146,15 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
             )
 
 
+def _named(value: Any) -> str:
+    """The name of a column that is given itself, of a table or of what has a price; no text for anything else."""
+    name = value.name if isinstance(value, pd.Series) else getattr(type(value), "_column", None) and value._column
+    return name if isinstance(name, str) else ""
+
+
 def _column_by_name(call: str, name: str, given: Mapping[str, Any]) -> ArgumentValueError:
     """What is said of a column that was given itself, and the names of all that were."""
-    named = {
-        other: value.name
-        for other, value in given.items()
-        if other in COLUMNS and isinstance(value, pd.Series) and isinstance(value.name, str)
-    }
+    named = {other: column for other, value in given.items() if other in COLUMNS and (column := _named(value))}
     months = call == "groupby" and isinstance(given[name], pd.Series) and isinstance(given[name].dtype, pd.PeriodDtype)
     why = f"{call}: months are bins of a column of dates" if months else f"{call}: a column is given by its name"
     error = ArgumentValueError(f"{why}, {name}={named.get(name, 'ward')!r}{f', bins={PERIODS}' if months else ''}")

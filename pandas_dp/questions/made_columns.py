@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.errors import PandasDPError
+from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts.chains import column_of, condition, put, whole
-from pandas_dp.facts.of_frame import grouped, of_rows, rows_of
+from pandas_dp.facts.of_frame import SPANS, grouped, of_rows, rows_of
 from pandas_dp.facts.written import LONGEST_LINE, Written, code, typed_text
 from pandas_dp.questions.lacking import needed
 from pandas_dp.steps.functions import ACCESSORS, METHODS
@@ -83,19 +83,21 @@ def _line(frame: PreparedFrame, node: Any, above: Mapping[Any, Any], base: str) 
     while isinstance(up, ast.List | ast.Tuple | ast.keyword):
         up, inner = above.get(up), up
     if isinstance(up, ast.Subscript) and inner is up.slice:
-        return _chosen(frame, node, above, up, base)
+        return _chosen(frame, node, above, up, base) if _same(frame, up.value, base) else ""
     if not isinstance(up, ast.Call) or up.func is inner or not isinstance(up.func, ast.Attribute):
         return _asked(frame, node, above, base)
     name = up.func.attr
     if ast.unparse(up.func) == "pd.crosstab":
         columns = [column_of(one, base, {*frame._empty()}) for one in up.args]
         call = ast.Call(ast.Attribute(code(base), "crosstab"), [*map(ast.Constant, columns)], up.keywords)
+        if not all(columns) or len(columns) != 2:
+            return ""
         lacks = frame._lacks(
             ("index", "columns", "keys", "bins"), dict(zip(("index", "columns"), columns, strict=True))
         )
         call.keywords += [ast.keyword(argument, code(text)) for argument, text in lacks.items()]
         return put(above, up, call, None, frame)
-    if not ast.unparse(up.func.value).startswith(base):
+    if not _same(frame, up.func.value, base):
         return ""
     if name == "groupby":
         written = Written(up, dict(above))
@@ -106,6 +108,13 @@ def _line(frame: PreparedFrame, node: Any, above: Mapping[Any, Any], base: str) 
         made = of_rows(Written(up, dict(above)), frame, base)
         return made if name in made else ""
     return _chosen(frame, node, above, up, base) if name in OF_ROWS else ""
+
+
+def _same(frame: PreparedFrame, node: Any, base: str) -> bool:
+    """Whether a chain begins with what the column was taken of: of a frame without a price the advice would be pandas'."""
+    columns = {*frame._empty()}
+    first, own = (Written(of, {}).priced(columns) for of in (node, code(base)))
+    return ast.unparse(first) == ast.unparse(own)
 
 
 def _chosen(frame: PreparedFrame, node: Any, above: Mapping[Any, Any], place: Any, base: str) -> str:
@@ -151,6 +160,8 @@ def _asked(frame: PreparedFrame, node: Any, above: Mapping[Any, Any], base: str)
         return "" if isinstance(up, ast.Attribute) else f"{base}[{column_of(node, base, columns)!r}]"
     named, of_row = _name(node, base, columns), rows_of(node, base, frame._empty())
     try:
+        if named in SPANS and question == "value_counts":
+            raise ArgumentTypeError("spans of time are bins")
         made = frame.assign(**{named: _function(f"lambda d: {of_row}")})
     except PandasDPError:  # periods, which are bins
         by = ast.Call(ast.Attribute(code(base), "groupby"), [node], [])

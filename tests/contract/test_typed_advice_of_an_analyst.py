@@ -48,7 +48,14 @@ class Notebook:
     def __init__(self, **terms: object) -> None:
         table = visits()
         table.dp.protect(epsilon=1000, name=fresh(), unit="patient_id", max_rows=10, **terms)
-        self.names = {"visits": table, "p": table.dp(epsilon=1), "pd": pd, "np": np, "edges": [0, 40, 99]}
+        self.names = {
+            "visits": table,
+            "p": table.dp(epsilon=1),
+            "pd": pd,
+            "np": np,
+            "edges": [0, 40, 99],
+            "people": table,
+        }
         self.answer: object = None
 
     def run(self, line: str) -> str | None:
@@ -137,6 +144,8 @@ ONE = {  # refusal, and what is typed then
     ),
     "p.assign(stay=(p['discharged'] - p['day']).dt.days)": "p.assign(stay=lambda d: (d['discharged'] - d['day']).dt.days)",
     "p.assign(month=visits['day'].dt.month)": "p.assign(month=lambda d: d['day'].dt.month)",
+    "p['day'].dt.strftime('%Y-%m').value_counts()": f"p.groupby('day', bins={MONTHS}).size()",
+    "p.crosstab(p['ward'], p['sex'])": "p.crosstab('ward', 'sex', keys={'ward': ['A', 'B'], 'sex': ['f', 'm']})",
     # rows of a condition
     "p[p['ward'].isin(['A'])].count()": "p.query(\"ward.isin(['A'])\").count()",
     "p[p['day'].between('2026-01-01', '2026-03-31')].count()": "p.query(\"day.between('2026-01-01', '2026-03-31')\").count()",
@@ -233,6 +242,10 @@ FIRST = r"no list of units is public; what each unit has is a table of one row f
 NONE = {  # without a line that would be answered: what is said
     "(p.groupby('patient_id').size() > 3).mean()": ROWS_OF_UNITS,
     "p['patient_id'].value_counts().value_counts()": ROWS_OF_UNITS,
+    # a line about another frame would be answered by pandas, exactly
+    **dict.fromkeys(("visits[p['age'] > 3]", "visits.loc[p['age'] > 3]"), r"^a column is not compared here: "),
+    "people.query(p['age'] > 3)": r"^a column is not compared here: ",
+    "pd.crosstab(p['ward'], visits['sex'])": r"^a priced column shows no cells: ",
     "p.groupby('patient_id')['cost'].first()": FIRST,
     "p.groupby('patient_id')['ward'].nunique().mean()": FIRST,
     "p.groupby(['patient_id', 'ward']).size()": ROWS_OF_UNITS,
@@ -258,6 +271,12 @@ def test_what_no_line_says_is_told_without_one(typed):
     assert refusal is not None
     assert re.search(NONE[typed], refusal), refusal
     assert book.advised(typed) is None
+
+
+def test_a_step_keeps_its_price_where_no_code_can_be_read():
+    book = Notebook()
+    with pytest.raises(PandasDPError, match=r"by column, \.fillna\(\{'age': 0, 'cost': 0\}\)"):
+        eval("p.fillna(0)", book.names)
 
 
 def test_bounds_of_a_schema_are_not_asked_for():
