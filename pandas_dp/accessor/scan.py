@@ -13,10 +13,11 @@ import pyarrow as pa
 from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Guide, example, uncopied
+from pandas_dp.facts.public_only import ATTRIBUTE
 from pandas_dp.tables import frames
-from pandas_dp.tables.arrow_frames import dictionaries, plain_type, taken
+from pandas_dp.tables.arrow_frames import attributes_of, dictionaries, plain_type, taken
 from pandas_dp.tables.parquet import Files, Scan, pieces_of, with_dictionaries
-from pandas_dp.tables.readers import HIVE, below, names_of, note, stamp, stamps_of, twice
+from pandas_dp.tables.readers import HIVE, below, names_marked, names_of, note, stamp, stamps_of, twice
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
 PARTED = f"pyarrow.dataset.dataset('visits', partitioning={HIVE})"
@@ -133,7 +134,8 @@ def scan_parquet(path: Any) -> ScannedTable:
     be read after that, the question fails with one fixed text, and its price stays spent. This, when files are written, and
     which files exist, is public. If the files are scanned again while their session is open, and nobody has written them, they
     are the same table, with its stored answers; see `pandas_dp.read_parquet`. A file that is read by an open session joins no
-    other budget. A question that takes longer than 2 s shows its progress on a terminal.
+    other budget, nor does one that pandas wrote from a table of an open session: it bears the mark of that session, as
+    ``df.attrs`` does. A question that takes longer than 2 s shows its progress on a terminal.
 
     Examples
     --------
@@ -155,6 +157,7 @@ def scan_parquet(path: Any) -> ScannedTable:
             f"path: a name must be UTF-8, and one of a file or a directory is not: {LINE}"
         ) from None
     carrier = files.empty.copy()
+    carrier.attrs |= files.marks
     frames.remember_scan(carrier, Scan(files))
     return ScannedTable(carrier)
 
@@ -205,7 +208,9 @@ def _opened(path: Any) -> Files:
     # of a Dataset it is not known which groups of rows it was made to have, nor what of that follows from their rows
     parts = tuple(name for name in schema.names if name not in first)
     token = None if given else note(("scan_parquet", paths, *parts), started, stamps, stamps_of(paths))
-    return Files(paths, stamps, names_of(paths, stamps), token, schema, pieces, rows)
+    said = attributes_of(fragment.physical_schema for fragment in fragments)
+    marks = {ATTRIBUTE: said[ATTRIBUTE]} if ATTRIBUTE in said else {}
+    return Files(paths, stamps, names_of(paths, stamps) | names_marked(said), token, schema, pieces, rows, marks)
 
 
 def _parted(fragment: Any) -> dict[str, Any]:

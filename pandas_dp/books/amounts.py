@@ -10,12 +10,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.aggregates.uncertainty import narrowed
-from pandas_dp.books.budget_words import is_over, of_lifetime, refusal
+from pandas_dp.books.budget_words import is_over, of_poor
 from pandas_dp.core.budget import Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter, best_order, renyi_limit
+from pandas_dp.core.filters import (
+    Filter,
+    GDPFilter,
+    PureFilter,
+    RenyiFilter,
+    ZCDPFilter,
+    best_order,
+    filter_for,
+    renyi_limit,
+)
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
-from pandas_dp.core.period_sums import capped
+from pandas_dp.core.period_sums import LIFETIME, capped
 from pandas_dp.core.privacy import PrivacyUnit, show
 from pandas_dp.errors import Spelled
 from pandas_dp.facts.numbers import rounded
@@ -80,6 +89,12 @@ def state_of(ledger: Ledger, name: str, periods: tuple[int, int] | None = None) 
     return replace(Most.of(ledger.rule(name), start, asked, sums.widest, sums.person), part=PART in name)
 
 
+def kept(rule: Filter, state: State) -> Filter:
+    """A filter for what is told of it, without a lifetime that holds no more: since an older copy was put back."""
+    lost = rule.budget.lifetime and isinstance(state, Most) and state.start != State.zero()
+    return filter_for(replace(rule.budget, lifetime=None), rule.order) if lost else rule
+
+
 def paid(rule: Filter, state: State, charge: Charge) -> State | None:
     """The sums after a charge, in thought; None where the budget, or the lifetime of one for each period, cannot pay it."""
     if not isinstance(state, Most):
@@ -95,12 +110,11 @@ def paid(rule: Filter, state: State, charge: Charge) -> State | None:
 
 def refused(rule: Filter, state: State, asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
     """The error for a charge that `paid` says is not."""
-    every = state.asked(charge).values() if isinstance(state, Most) else [state]
-    poor = next((sums for sums in every if rule.admit(sums, charge) is None), None)
-    if poor is not None or not isinstance(state, Most):
-        return refusal(rule, state if poor is None else poor, asked, charge)
-    person = replace(state.start, epsilon=state.person, unbounded=state.start != State.zero())
-    return of_lifetime(rule, person, asked, charge, unit)
+    every = state.asked(charge) if isinstance(state, Most) else {0: state}
+    poor = {period: sums for period, sums in every.items() if rule.admit(sums, charge) is None}
+    if isinstance(state, Most) and rule.budget.lifetime:
+        poor[LIFETIME] = replace(state.start, epsilon=state.person, unbounded=state.start != State.zero())
+    return of_poor(rule, poor, asked, charge, unit)
 
 
 class Odometer(Spelled, str):

@@ -30,18 +30,24 @@ MOST_POOR = 3  # periods that a refusal names
 
 
 def refusal(
-    rule: Filter, state: State, asked: str, charge: Charge, where: str = ""
+    rule: Filter, state: State, asked: str, charge: Charge, where: str = "", most: Fraction = LARGEST_EPSILON
 ) -> BudgetExceededError | ArgumentValueError:
-    """Build the error for a charge that was not admitted; `asked` is its price as typed, `where` what periods cannot pay it."""
+    """Build the error for a charge that was not admitted; `asked` is its price as typed, `where` what periods cannot pay it.
+
+    No more than `most` is said to fit, which is what a lifetime leaves for each period.
+    """
     gaussian = charge.epsilon is None
     if isinstance(rule, GDPFilter) and charge.renyi > rule.limit and not (gaussian and not charge.delta):
         return ArgumentValueError(
             "accountant='gdp' allows Gaussian noise only: ask counts, sums, means and histograms of listed "
             f"keys with rho= or delta=, such as df.dp(rho=0.01), instead of {asked}; nothing was charged"
         )
-    words = _of_pure if isinstance(rule, PureFilter) else _of_divergences
-    nothing = getattr(rule, "currency", "epsilon"), _would_fit([])
-    currency, fits = nothing if is_over(rule, state) else words(rule, state, charge)  # type: ignore[arg-type]
+    if is_over(rule, state):
+        currency, fits = getattr(rule, "currency", "epsilon"), _would_fit([])
+    elif isinstance(rule, PureFilter):
+        currency, fits = _of_pure(rule, state, charge, most)
+    else:
+        currency, fits = _of_divergences(rule, state, charge)
     error = BudgetExceededError(asked, spent(rule, state), left(rule, state), currency, fits, where)
     error._raised = more_epsilon(rule, state, charge) if fits.startswith("nothing fits") and not where else ""
     return error
@@ -57,13 +63,27 @@ def of_part(error: BudgetExceededError) -> None:
         )
 
 
-def _refused(rule: Filter, poor: dict[int, State], asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
-    """The same for the sums that cannot pay it: the budget's, or those of periods, of which it names the poorest."""
-    if LIFETIME in poor:
+def of_poor(rule: Filter, poor: dict[int, State], asked: str, charge: Charge, unit: PrivacyUnit) -> Exception:
+    """The same for the sums that cannot pay it: the budget's, or those of periods, of which it names the poorest.
+
+    Beside periods the lifetime is told alone where it pays no price of this kind in any other period.
+    """
+    order = sorted(poor.keys() - {LIFETIME}, key=lambda period: (_amounts(poor[period]), -period), reverse=True)
+    where = "" if unit.periods is None or not order else poorest(Periods.from_text(unit.periods), order)
+    if LIFETIME not in poor:
+        return refusal(rule, poor[order[0]], asked, charge, where)
+    each, many = _of_each(rule, poor[LIFETIME], charge)
+    if not order or charge.epsilon is None or charge.delta or each < SMALLEST_EPSILON:
         return of_lifetime(rule, poor[LIFETIME], asked, charge, unit)
-    order = sorted(poor, key=lambda period: _amounts(poor[period]), reverse=True)
-    where = "" if unit.periods is None else poorest(Periods.from_text(unit.periods), order)
-    return refusal(rule, poor[order[0]], asked, charge, where)
+    where += f"; the lifetime leaves {_tell('epsilon', each)}" + f" in each of {many:,} {unit.period}s" * (many > 1)
+    return refusal(rule, poor[order[0]], asked, charge, where, each)
+
+
+def _of_each(rule: Filter, person: State, charge: Charge) -> tuple[Fraction, int]:
+    """What a lifetime leaves in each period of a charge, and how many these are."""
+    rest = Fraction(0) if person.unbounded else max((rule.budget.lifetime or Fraction(0)) - person.epsilon, Fraction(0))
+    first, last = charge.periods or (0, 0)
+    return rest / (last - first + 1), last - first + 1
 
 
 def of_lifetime(
@@ -76,15 +96,14 @@ def of_lifetime(
             "a budget with a lifetime counts plain epsilons only, so there is no Gaussian noise and no key discovery: "
             f"list keys=, leave out delta= and rho=; {another}; nothing was charged"
         )
-    cap, (first, last) = rule.budget.lifetime or Fraction(0), charge.periods or (0, 0)
-    rest, many = max(cap - person.epsilon, Fraction(0)), last - first + 1
-    each = rest / many
+    each, many = _of_each(rule, person, charge)
     fits = f"epsilon={say(each)} would fit" if each >= SMALLEST_EPSILON else "the lifetime is used up"
-    where = f"lifetime={show(cap)} is for a {unit.column!r} in all {unit.period}s together, for good; {another}"
+    cap = show(rule.budget.lifetime or Fraction(0))
+    where = f"lifetime={cap} is for a {unit.column!r} in all {unit.period}s together, for good; {another}"
     if person.unbounded:
-        rest, fits = Fraction(0), "the lifetime is used up, as an older copy of the ledger was put back"
+        fits = "the lifetime is used up, as an older copy of the ledger was put back"
     price = asked if many == 1 else f"{asked} in each of {many:,} {unit.period}s"
-    spent, left = _tell("epsilon", person.epsilon, ROUND_CEILING), _tell("epsilon", rest)
+    spent, left = _tell("epsilon", person.epsilon, ROUND_CEILING), _tell("epsilon", each * many)
     return BudgetExceededError(price, spent, left, "lifetime", fits, where)
 
 
@@ -123,7 +142,7 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
     return error
 
 
-ledger.refusals.append(_refused)
+ledger.refusals.append(of_poor)
 ledger.differences.append(difference)
 
 
@@ -132,12 +151,13 @@ def is_over(rule: Filter, state: State) -> bool:
     return rule.admit(state, Charge(Fraction(0), Fraction(0), Fraction(0))) is None
 
 
-def _of_pure(rule: PureFilter, state: State, charge: Charge) -> tuple[str, str]:
+def _of_pure(rule: PureFilter, state: State, charge: Charge, most: Fraction) -> tuple[str, str]:
     """Which currency ran out, and what would fit."""
     pots = rule.pots(state) if isinstance(rule, PlanFilter) else []
     rest = rule.beside - rule.others(state) if isinstance(rule, PlanFilter) else rule.budget.epsilon - state.epsilon
-    offers = [f"epsilon={show(e)}" for (e, n), used in pots if used < n]
-    fits = _would_fit(offers + ([f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []), "" if pots else " all")
+    share, rest = "" if pots or most < rest else " all", min(rest, most)
+    offers = [f"epsilon={show(e)}" for (e, n), used in pots if used < n and e <= most]
+    fits = _would_fit(offers + ([f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []), share)
     if charge.epsilon is not None and not charge.delta:
         return "epsilon", fits
     if pots:

@@ -15,6 +15,7 @@ from typing import Any
 
 from pandas_dp.books import budget_words, odometer
 from pandas_dp.books import certificate_contents as contents
+from pandas_dp.books.amounts import kept
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter
@@ -75,7 +76,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     asked = [entry for entry in entries if entry.kind == "query"]
     answers = [account.answers[entry.sequence] for entry in asked if entry.sequence in account.answers]
     hidden, relation = contents.whose(unit)
-    counted, why = contents.theorem(rule, unit)
+    counted, why = contents.theorem(kept(rule, account.state), unit)
     facts = [
         ("Unit", hidden),
         ("Neighbouring relation", relation),

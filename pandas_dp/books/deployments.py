@@ -17,7 +17,7 @@ from typing import Any
 
 from pandas_dp.books import budget_words, odometer, period_words, statement
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books.amounts import Most
+from pandas_dp.books.amounts import Most, kept
 from pandas_dp.books.certificate_contents import WORDS, Certificate
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 
@@ -104,7 +104,7 @@ def entry(made: Certificate, about: Mapping[str, Any]) -> str:
     if promised is None:
         raise ArgumentValueError(f"this budget promises {odometer.NOTHING}, which is no entry of the registry")
     hidden, neighbours = contents.whose(unit)
-    counted, why = contents.theorem(rule, unit)
+    counted, why = contents.theorem(kept(rule, account.state), unit)
     each = f" in one {unit.period}; the parameters are those of all {unit.period}s asked" if unit.period else ""
     questions = sum(e.kind == "query" for e in account.entries)
     basic = ("name", "data_curators", "intended_use", "data_product_type", "data_product_region", "description")

@@ -10,12 +10,21 @@ from typing import Any
 
 from pandas_dp.aggregates.uncertainty import narrowed
 from pandas_dp.books import budget_words, period_words
-from pandas_dp.books.amounts import Most, group_delta, proved, state_of, sum_of_rhos, told_as
+from pandas_dp.books.amounts import Most, group_delta, kept, proved, state_of, sum_of_rhos, told_as
 from pandas_dp.books.amounts import Odometer as Odometer
 from pandas_dp.books.budget_words import USUAL_DELTA, is_over
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter, RenyiFilter, ZCDPFilter, filter_for
+from pandas_dp.core.filters import (
+    Filter,
+    GDPFilter,
+    HybridFilter,
+    PlanFilter,
+    PureFilter,
+    RenyiFilter,
+    ZCDPFilter,
+    filter_for,
+)
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import LARGEST_EPSILON, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -41,6 +50,7 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
     first what it comes to for somebody who is in all of them, see `period_words`.
     """
     if isinstance(state, Most):
+        rule = kept(rule, state)
         return period_words.spent(rule, state, unit, spent(rule, state.plain, unit))
     epsilon, delta = proved(rule, state, rho)
     over = f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else ""
@@ -97,7 +107,10 @@ def promised(rule: Filter, state: State) -> Budget | None:
 def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, PrivacyLoss] | None) -> Odometer:
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     if isinstance(state, Most):
-        return period_words.PeriodLeft.of(state, unit, lambda one: left(rule, one, unit, like), rule.budget.lifetime)
+        one_rule = kept(rule, state)
+        return period_words.PeriodLeft.of(
+            state, unit, lambda one: left(one_rule, one, unit, like), rule.budget.lifetime
+        )
     epsilon, delta = proved(rule, state)
     over = is_over(rule, state)  # what is left is a part of the total, and there is none
     rest = Fraction(0) if over or epsilon is None else max(rule.budget.epsilon - epsilon, Fraction(0))
@@ -110,7 +123,7 @@ def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, Privacy
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
     """Say what a budget guarantees, for whom, and that it does so for questions that depend on answers."""
-    budget = rule.budget if state is None else promised(rule, state)
+    budget = rule.budget if state is None else promised(kept(rule, state), state)
     if budget is None:
         return f"all answers together: {NOTHING}"
     total = f"epsilon={show(budget.epsilon)}"
@@ -137,7 +150,10 @@ def more_calls(rule: Filter, state: State, loss: PrivacyLoss) -> int:
     """
     charge, budget = rule.charge(loss), rule.budget
     summed = isinstance(rule, PureFilter | HybridFilter) and charge.epsilon is not None and not state.unbounded
-    by_sum = (budget.epsilon - state.epsilon) // charge.epsilon if summed and charge.epsilon else 0
+    rest = rule.beside - rule.others(state) if isinstance(rule, PlanFilter) else budget.epsilon - state.epsilon
+    by_sum = rest // charge.epsilon if summed and charge.epsilon else 0
+    if isinstance(rule, PlanFilter) and summed and rest >= 0:
+        by_sum += sum(n - used for (epsilon, n), used in rule.pots(state) if epsilon == charge.epsilon)
     if isinstance(rule, PureFilter):
         return 0 if charge.delta else max(by_sum, 0)
     fits = max(by_sum, (rule.limit - state.renyi) // charge.renyi, 0)

@@ -15,7 +15,7 @@ from typing import Any
 
 from pandas_dp.books import budget_words, odometer, period_words
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books.amounts import Most
+from pandas_dp.books.amounts import Most, kept
 from pandas_dp.books.certificate_contents import WORDS, Account, Certificate
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.facts.periods import Periods
@@ -55,7 +55,7 @@ def statement(made: Certificate, about: Mapping[str, Any], values: bool = False)
 def _budget(account: Account, made: Certificate, values: bool) -> dict[str, Any]:
     rule, unit, state, entries = account.rule, account.unit, account.state, account.entries
     hidden, neighbours = contents.whose(unit)
-    counted, why = contents.theorem(rule, unit)
+    counted, why = contents.theorem(kept(rule, state), unit)
     spent, budget = account.spent, rule.budget
     answers = list(account.answers.values())
     over = budget_words.is_over(rule, state)
@@ -124,7 +124,7 @@ def _of_one(account: Account, total: dict[str, str]) -> dict[str, Any]:
     found = period_words.somebody(account.rule, state, unit) if unit.column is not None else None
     person = None if found is None else {"epsilon": str(found[0]), "delta": str(found[1])}
     asked = {"period": unit.period, "periods_asked": len(state.periods)}
-    lifetime = account.rule.budget.lifetime
+    lifetime = kept(account.rule, state).budget.lifetime
     cap = {"lifetime": str(lifetime)} if lifetime is not None else {}
     return {"per_period": total, **asked, "person": person or "no bound", **cap}
 

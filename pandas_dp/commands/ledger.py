@@ -32,6 +32,11 @@ from pandas_dp.release.text import protected
 from pandas_dp.session import ledger_files
 
 REPORTED = re.compile(r"session\.report\('([^']*)'(, about=\{[^}]*\})?(, values=True)?\)")
+# a text from its start, or to its end: what stands in quotes is no call
+OPENING = re.compile(
+    r"(period\([^()]*\)\.)*(allot|partition)\(|(.*\.)?(above_threshold|oracle)\(('(pmw|median)', )?[^()'\"]*\)$",
+    re.DOTALL,
+)
 UNANSWERED = (
     "{count:,} charged without an answer (the process ended before it was stored, or the question failed, or is under way), "
     "the last {entry.query}, {entry.price}{since}"
@@ -151,10 +156,11 @@ def lost(ledger: Ledger, name: str) -> str:
 def unanswered(ledger: Ledger, name: str) -> list[LedgerEntry]:
     """Charges of a budget without an answer: the process ended between the two, or the question failed or is under way.
 
-    Those that wait for their draw are none: the same command uses them.
+    Those that wait for their draw are none: the same command uses them. Nor are those that opened a part or a stream.
     """
     told = ledger.shown(name)
-    asked = (entry for entry in ledger.entries(name) if entry.kind == "query" and entry.charge is not None)
+    paid = (entry for entry in ledger.entries(name) if entry.kind == "query" and entry.charge is not None)
+    asked = (entry for entry in paid if not OPENING.match(entry.query))
     return [entry for entry in asked if not entry.recorded and entry.sequence not in told]
 
 

@@ -53,7 +53,7 @@ from pandas_dp.core.filters import Filter
 from pandas_dp.errors import LedgerError
 
 MOST = 10_000  # periods of one question
-LIFETIME = -1  # in place of a period that cannot pay: the cap on all of them
+LIFETIME = -1  # beside the periods that cannot pay: the cap on all of them
 TABLE = """CREATE TABLE periods (
     budget INTEGER NOT NULL, period INTEGER NOT NULL, state TEXT NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (budget, period)
 ) WITHOUT ROWID"""
@@ -129,7 +129,7 @@ def pay(connection: sqlite3.Connection, budget: int, held: str, rule: Filter, ch
 
     For all inputs: where a text is returned, the new one of the budget's row, each period of the charge has the sums that the
     filter gives for those it had, and `Sums.person` is at most the cap, if there is one. Otherwise nothing was written, and
-    what is returned are the periods that cannot pay, or `LIFETIME`, and their sums.
+    what is returned are the periods that cannot pay, and their sums, and under `LIFETIME`, if there is a cap, `Sums.person`.
 
     Raises
     ------
@@ -141,11 +141,12 @@ def pay(connection: sqlite3.Connection, budget: int, held: str, rule: Filter, ch
         check(connection, budget, held)
     asked = {period: states.get(period, start) for period in range(span[0], span[1] + 1)}
     made = {state: rule.admit(state, charge) for state in set(asked.values())}
-    if poor := {period: state for period, state in asked.items() if made[state] is None}:
-        return poor
+    poor = {period: state for period, state in asked.items() if made[state] is None}
     person = capped(rule.budget.lifetime, start, Sums.of(held).person, charge)
-    if person is None:
-        return {LIFETIME: replace(start, epsilon=Sums.of(held).person, unbounded=start != State.zero())}
+    if person is None or (poor and rule.budget.lifetime):
+        poor[LIFETIME] = replace(start, epsilon=Sums.of(held).person, unbounded=start != State.zero())
+    if person is None or poor:
+        return poor
     paid = {period: state for period, state in ((period, made[state]) for period, state in asked.items()) if state}
     sums = _write(connection, budget, Sums.of(held), states, paid)
     return sums._replace(widest=max(sums.widest, len(asked)), person=person).behind(held)

@@ -21,6 +21,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 DEEPEST = 10  # lists within lists, such as one that holds itself
 ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of what pandas makes of one
+READ = "pandas_dp_read"  # there, too: the mark of files that a frame, or what pandas made it of, was read from
 QUICK = {str, int, float, bool, type(None)}  # types of most arguments and entries, which need no second look
 Array = pd.Series | pd.Index | np.ndarray | ExtensionArray
 Held = pd.DataFrame | Array

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pandas_dp.books.amounts import Most, paid, refused
-from pandas_dp.books.budget_words import refusal
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, Spelled
 from pandas_dp.facts import numbers
@@ -315,7 +314,8 @@ def _check_paid(queries: Sequence[Query], frame: pd.DataFrame) -> None:
             state = states.get(period, start)
             after = rule.admit(state, preview.charge)
             if after is None:
-                raise refusal(rule, state, preview.price, preview.charge)
+                spent = Most.of(rule, start, states, 1, person) if preview.charge.periods else state
+                raise refused(rule, spent, preview.price, preview.charge, session.unit)
             states[period] = after
         whole = Most.of(rule, start, {}, 1, person)
         if (made := paid(rule, whole, preview.charge)) is None:

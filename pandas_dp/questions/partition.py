@@ -18,7 +18,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
-from pandas_dp.facts.public_only import PERIODS
+from pandas_dp.facts.public_only import PERIODS, listed
 from pandas_dp.facts.written import code_of
 from pandas_dp.questions.found_keys import finding
 from pandas_dp.questions.lacking import needed_parts
@@ -248,11 +248,9 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[],
     if isinstance(given, Mapping):
         return {column: entry for column, entry in given.items() if entry is not None}
     if len(kinds) > 1:
-        fits, typed = (
-            [column for column, kind in kinds.items() if (kind.name in checks.BINS) == (name == "bins")],
-            code_of(name),
-        )
-        meant = f"{{{fits[0]!r}: {typed}}}" if len(fits) == 1 and typed else ""
+        fits = [column for column, kind in kinds.items() if (kind.name in checks.BINS) == (name == "bins")]
+        typed, filled = code_of(name), listed(given) and hasattr(given, "__len__") and len(given)
+        meant = f"{{{fits[0]!r}: {typed}}}" if len(fits) == 1 and typed and filled else ""
         told = Line(f"{name}={meant}", ((name, meant),)) if meant else line()
         raise told.refuse(f"{name}= of several columns is a dict by column")
     return {next(iter(kinds)): given}

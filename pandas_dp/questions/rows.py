@@ -207,8 +207,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 error._needs = f"{late}, and then", needs, ""
             raise error
         # taken out of a frame again and again it would cost more than many queries
-        held = frame[column] if table is None or self._steps else table.column(column)
-        return held.dtype
+        return (frame[column] if table is None or self._steps else table.column(column)).dtype
 
     def _facts(self, column: str) -> ColumnFacts:
         if not isinstance(column, str):

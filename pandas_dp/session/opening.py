@@ -29,6 +29,7 @@ from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import frames
 from pandas_dp.tables import schema_checks as table_checks
 from pandas_dp.tables.frames import check_frame
+from pandas_dp.tables.protected import marks_of
 
 USUAL_DELTA = Fraction(1, 10**10)  # with which a rho is mostly told as an epsilon
 # budgets that this process opened, whose terms it may type anew
@@ -164,7 +165,7 @@ def _taken_on(frame: pd.DataFrame, session: Session, lineage: str, reason: str |
     """Let a session answer for a frame, with what is to be said of it on record; see `SessionTables`."""
     if (left := _unasked(frame, session)) is not None:
         registry.leave(left, session)
-    registry.carry(session, mark_of(frame))
+    registry.carry(session, marks_of(frame))
     if content.rows is True:
         _counted[session._ledger.path, session.name] = session.unit
     if lineage == "vouched":
@@ -199,19 +200,27 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
         raise ArgumentTypeError(f"reason must say why this frame is about other people: {line}")
     if _unasked(frame, session) is not None:
         return "source"
-    mark, known = marked(frame), frames.lookup(frame)
+    known = frames.lookup(frame)
     # on terms that were replaced nothing was answered, so the owner may say, on record, that it is about other people
     moved = known is not None and known.replaced and known.session is not session and reason is not None
     very = known is not None and not moved and not known.session._implicit and not known.session._closed
     frames.check_free(frame, session, claimed=reason is not None and not very)
     if known is not None and very:
         return known.lineage
-    if mark is None:
+    budgets = dict.fromkeys(one._whole or one for one in marked(frame))
+    if not budgets:
         return "source"
-    if mark is session or (session is not None and mark._whole is session):
+    if list(budgets) == [session]:
         return "vouched"
     if reason is None:
-        whole = mark._whole or mark
+        if len(budgets) > 1:
+            names = " and ".join(repr(one.name) for one in budgets)
+            raise ArgumentValueError(
+                f"these files were made from tables of several budgets, {names}, which already count what is asked about their "
+                "people. Ask those tables: df.dp.query(...), or read the files of one budget alone. If they are about other "
+                f"people, say so on record: {line}"
+            )
+        whole = next(iter(budgets))
         raise ArgumentValueError(
             f"this frame was made from a table of the budget {whole.name!r}, which already counts what is asked about its "
             f"people. Ask that table: df.dp.query(...), or let that budget answer for the frame: {whole._terms()}. To begin "

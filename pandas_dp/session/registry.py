@@ -25,14 +25,13 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
-from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
 from pandas_dp.session import alone
 from pandas_dp.session.advice import MOST_LINES, first_continue, ledgers_beside, unasked
 from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import check_frame
-from pandas_dp.tables.protected import DERIVED, Table
+from pandas_dp.tables.protected import Table, marks_of
 
 _sessions: dict[str, Session] = {}  # by id
 _named: dict[tuple[Ledger, str], Session] = {}  # those of them that were opened last, by the name of their budget
@@ -104,18 +103,17 @@ def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
     """Return the open session of a budget that is on record, or a new one, on the terms on record."""
     session = find(ledger, name) or enter(Session(ledger, name, unit))
     session._settle(unit)
-    carry(session, None)
+    carry(session)
     return session
 
 
-def _id(frame: pd.DataFrame) -> str:
-    """The id of the session whose mark a frame bears, or an empty text."""
-    return (mark_of(frame) or "").removesuffix(DERIVED)
+def marked(frame: pd.DataFrame) -> list[Session]:
+    """The open sessions of whose tables a frame bears the mark; of an implicit one that which took over its answers."""
+    return [session for mark in marks_of(frame) if (session := _heir(mark)) is not None]
 
 
-def marked(frame: pd.DataFrame) -> Session | None:
-    """The open session of whose tables a frame bears the mark; of an implicit one that which took over its answers."""
-    mark = _id(frame)
+def _heir(mark: str) -> Session | None:
+    """The open session that has by now what bears a mark."""
     session = implicits[mark]._successor if mark in implicits else _sessions.get(mark)
     while session is None and mark in _ended:  # a part that is closed leaves its frames to the whole
         mark, _ = _ended[mark]
@@ -179,9 +177,8 @@ def _forget(session: Session) -> bool:
 
 
 def owners(frame: pd.DataFrame) -> list[Session | None]:
-    """The session behind a table that bears its mark; None: one that this process does not know."""
-    mark = _id(frame)
-    return [_sessions.get(mark)] if mark else []
+    """The sessions of whose tables a frame bears the mark; None: one that this process does not know."""
+    return [_sessions.get(mark) for mark in marks_of(frame)]
 
 
 def table_of(frame: pd.DataFrame) -> Table:
@@ -216,16 +213,16 @@ def table_of(frame: pd.DataFrame) -> Table:
 
 def _marked_refusal(frame: pd.DataFrame) -> PandasDPError | None:
     """What is said of a frame whose session is closed or of another process, and of a scan that nothing may be asked of."""
-    mark = _id(frame)
-    if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        line = heir._terms() if (heir := marked(frame) or _sessions.get(mark)) else _ended[mark][1]
-        return NoSessionError(f"the session of this frame is closed; protect it again: {line}")
-    if mark and mark not in _sessions:
-        return UnknownSessionError(
-            "this frame carries the mark of a session of another process; name the ledger of that session: "
-            "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
-            "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
-        )
+    for mark in marks_of(frame):
+        if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
+            line = heir._terms() if (heir := _heir(mark) or _sessions.get(mark)) else _ended[mark][1]
+            return NoSessionError(f"the session of this frame is closed; protect it again: {line}")
+        if mark not in _sessions:
+            return UnknownSessionError(
+                "this frame carries the mark of a session of another process; name the ledger of that session: "
+                "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
+                "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
+            )
     scan = frames.scan_of(frame)
     return None if scan is None or scan.refusal is None else NoSessionError(scan.refusal)
 
@@ -315,10 +312,10 @@ def check_counted(unit: PrivacyUnit, accountant: str) -> None:
         )
 
 
-def carry(session: Session, mark: str | None) -> None:
+def carry(session: Session, marks: Sequence[str] = ()) -> None:
     """End the implicit session, and charge a budget, once, what it spent, also beyond the total.
 
-    A frame with its `mark` takes this budget, so that what pandas made of the same table takes no other one.
+    A frame with its mark, among `marks`, takes this budget, so that what pandas made of the same table takes no other one.
 
     Which table its answers were about is not known of a frame that was read again. So every budget that this process opens
     or joins afterwards is charged them. Under replace_one a row that leaves and one that comes pay. For a unit with several
@@ -329,7 +326,7 @@ def carry(session: Session, mark: str | None) -> None:
     first = next(iter(implicits.values()))
     first._ledger._store.refusal = SUCCEEDED  # first: a question that waits in another thread is not paid any more
     spent, budget = _spent(), (session._ledger.path, session.name)
-    session._succeed(mark)
+    session._succeed(marks)
     first.close()
     if not spent or budget in _carried:
         return

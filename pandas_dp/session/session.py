@@ -7,7 +7,7 @@ import os
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -38,7 +38,6 @@ from pandas_dp.errors import (
 from pandas_dp.facts import progress
 from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
-from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.release.base import Release
 from pandas_dp.release.provenance import Provenance
@@ -47,7 +46,7 @@ from pandas_dp.release.values import make_release
 from pandas_dp.session import alone, periods, refining
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
-from pandas_dp.tables.protected import DERIVED, Table, caution_of
+from pandas_dp.tables.protected import Table, caution_of, marks_of
 
 if TYPE_CHECKING:
     from pandas_dp.release.reconcile import Reconciled
@@ -126,11 +125,10 @@ class Session:
             f"this session was opened automatically for a first question; set its total first: {line}{TERMS}"
         )
 
-    def _succeed(self, mark: str | None) -> None:
+    def _succeed(self, marks: Sequence[str]) -> None:
         """Be the budget of what bears the mark of an implicit session, if it has none yet."""
-        known = implicits.get((mark or "").removesuffix(DERIVED))
-        if known is not None and known._successor is None:
-            known._successor = self
+        for known in (implicits[mark] for mark in marks if mark in implicits):
+            known._successor = known._successor or self
 
     def _settle(self, unit: PrivacyUnit, replaced: str = "") -> None:
         """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are told their line."""
@@ -205,7 +203,7 @@ class Session:
         check_frame(frame, self.unit)
         with alone.lock, alone.opening():
             frames.check_free(frame, self)
-            self._succeed(mark_of(frame))
+            self._succeed(marks_of(frame))
             self._ledger.note(self.name, "adopt", reason)
             self._tables.hold(self, frame, "vouched", None, table, version)
         return self

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from pandas_dp.engines.arrow import decoded, is_text
 from pandas_dp.facts.kinds import kind_or_none
+from pandas_dp.facts.public_only import ATTRIBUTE, READ
 from pandas_dp.tables.cells import is_list
 from pandas_dp.tables.conforming import legible, of_pandas
 
@@ -83,6 +84,25 @@ def _bare(held: pa.DataType) -> pa.DataType:
     )
 
 
+def attributes_of(schemas: Iterable[pa.Schema]) -> dict[str, Any]:
+    """What pandas says of frames that it wrote into files, where it keeps ``attrs``: of the first one all, of others the marks.
+
+    So a table of several files belongs to all budgets that one of them belongs to.
+    """
+    said = [_attributes(schema) for schema in schemas]
+    marks = {mark: [word for one in said for word in str(one.get(mark, "")).split()] for mark in (ATTRIBUTE, READ)}
+    return dict(said[0]) | {mark: " ".join(dict.fromkeys(words)) for mark, words in marks.items() if words}
+
+
+def _attributes(schema: pa.Schema) -> dict[str, Any]:
+    try:
+        said = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    except ValueError:  # of another program
+        said = None
+    held = said.get("attributes") if isinstance(said, dict) else None
+    return held if isinstance(held, dict) else {}
+
+
 def as_declared(table: pa.Table, arrow: bool = False) -> pd.DataFrame:
     """The frame of a table whose types are all taken, with the dtypes that it has whatever cells are missing.
 
@@ -98,8 +118,7 @@ def as_declared(table: pa.Table, arrow: bool = False) -> pd.DataFrame:
     for place, column in enumerate(plain.columns):
         if is_list(column.type) and not arrow:
             frame.isetitem(place, pd.Series(list(map(_cell, column)), dtype=object).array)
-    # where pandas keeps what a frame says of itself
-    frame.attrs = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}")).get("attributes") or {}
+    frame.attrs |= attributes_of([table.schema])
     return frame
 
 

@@ -302,8 +302,13 @@ class SessionTables:
         rows: bool | int | None = None,
         known: Table | None = None,
     ) -> bool:
-        """Answer for a frame as it is now, or as it was `known`, or, under a version that is known, as the first one was."""
-        held, scan = self.by_name.get(f"{lineage}:{table}"), scan_of(frame)
+        """Answer for a frame as it is now, or as it was `known`, or, under a version that is known, as the first one was.
+
+        The steps that made it of a table of this session stay: texts say them, and what is refused after them still is.
+        """
+        held, scan, before = self.by_name.get(f"{lineage}:{table}"), scan_of(frame), lookup(frame)
+        before = before if before is not None and before.session is session else None
+        steps = scan.steps if scan is not None else before.steps if before is not None else ()
         typed = None if version is None else _typed(lineage, table, version)
         # of an object that was put in before other rows may be there by now, as in what pandas made of a table
         whole = lineage == "source" and (lookup(frame) is None or known is not None)
@@ -312,7 +317,8 @@ class SessionTables:
         if version is None and first is not None and first.kinds != kinds_of(frame):
             key = first = None  # a file that was read, and columns put in or taken out since
         if schema is None:
-            schema = inherited(held.schema if held is not None else self.schema, frame)
+            said = before if before is not None and steps else held
+            schema = inherited(said.schema if said is not None else self.schema, frame)
         source = frame if known is None else known.source
         # of a table with periods its name says which stored answer comes back, and nothing of what it holds
         grows = table is not None and version is None and session.unit.periods is not None
@@ -325,7 +331,7 @@ class SessionTables:
             # under a version whose rows were let go others may stand, which parts must not take for the same
             token if token not in self.typed and not grows else new_token(),
             lineage,
-            () if scan is None else scan.steps,
+            steps,
             rows or False,
             scan,
             schema,
@@ -333,16 +339,16 @@ class SessionTables:
         )
         if first is not None and not first.replaced:
             check_alike(made, first, table, version)
-            said = rows if rows is not None else first.rows_public
+            public = rows if rows is not None else first.rows_public
             name = "the file" if version is None else f"version {version!r} of {table or session.name!r}"
-            made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(name=name),))
+            made = replace(first, schema=schema, rows_public=public, notes=(ALIAS.format(name=name),))
         elif key is not None:
             self.typed.add(token)
             self.versions[key] = made
             if len(self.versions) > MOST_HELD:
                 del self.versions[next(iter(self.versions))]
         self.by_name[f"{lineage}:{table}"] = made
-        self.objects += (before := lookup(frame)) is None or before.session is not session
+        self.objects += before is None
         remember_source(session, frame, whole=lineage == "source" and ATTRIBUTE not in frame.attrs)
         frame.attrs[ATTRIBUTE] = session.id
         register(frame, made)

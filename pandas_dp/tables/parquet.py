@@ -99,6 +99,8 @@ class Files:
         Each of neighbouring groups of rows of a file, with `BATCH` rows or in one group.
     rows : int
         How many there are: private but where the number of units is public.
+    marks : dict
+        Of the protected tables that pandas wrote them from, as in ``attrs``.
     """
 
     paths: tuple[str, ...]
@@ -108,6 +110,7 @@ class Files:
     schema: pa.Schema = field(repr=False)
     pieces: tuple[Any, ...] = field(repr=False)
     rows: int = field(repr=False)
+    marks: dict[str, str] = field(repr=False)
 
     def check(self) -> None:
         """Raise if a file was written since, as far as times tell: its size follows from the rows, and is not looked at.

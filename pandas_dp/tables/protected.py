@@ -23,6 +23,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_of, kind_or_none, without_rows
 from pandas_dp.facts.periods import EXAMPLES, Periods
+from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.facts.written import caution
 from pandas_dp.steps.changes import applied, check_units
@@ -39,6 +40,11 @@ GATHERS = (
     "part by part, such as counts, sums, means and quantiles, always fit."
 )
 DERIVED = " step"  # ends the mark of a frame that steps made
+
+
+def marks_of(frame: pd.DataFrame) -> list[str]:
+    """Ids of the sessions of whose tables a frame bears the mark: several, if it was read from files that pandas wrote."""
+    return [mark for mark in (mark_of(frame) or "").split() if mark != DERIVED.strip()]
 
 
 @dataclass(eq=False)

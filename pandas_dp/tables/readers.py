@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import os
 import time
 import uuid
@@ -22,7 +23,8 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.argument_help import example
-from pandas_dp.tables.arrow_frames import as_declared, dictionaries, feather_table, plain_type, taken
+from pandas_dp.facts.public_only import READ
+from pandas_dp.tables.arrow_frames import as_declared, attributes_of, dictionaries, feather_table, plain_type, taken
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
@@ -80,8 +82,6 @@ class Read:
     folder: str
 
 
-MARK = "pandas_dp_read"  # in ``attrs``, which pandas hands on to what it makes of a frame
-
 frames: ByObject[Read] = ByObject()  # those that the readers returned
 # by the mark of a frame: names of the files that it was read from
 _marked: OrderedDict[str, frozenset[Any]] = OrderedDict()
@@ -110,7 +110,12 @@ def names_of(paths: Iterable[str], stamps: Iterable[Stamp]) -> frozenset[Any]:
 def names_behind(frame: pd.DataFrame) -> frozenset[Any]:
     """What tells the files that a frame was read from, or one that pandas made it of."""
     known = frames.of(frame)
-    return known.names if known is not None else _marked.get(str(frame.attrs.get(MARK)), frozenset())
+    return known.names if known is not None else names_marked(frame.attrs)
+
+
+def names_marked(attributes: dict[Any, Any]) -> frozenset[Any]:
+    """What tells the files of which ``attrs`` have the marks."""
+    return frozenset().union(*(_marked.get(mark, ()) for mark in str(attributes.get(READ, "")).split()))
 
 
 def note(key: Any, started: int, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str | None:
@@ -205,7 +210,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
         if names:
             mark = hashlib.sha256(repr(sorted(map(repr, names))).encode("utf-8", "surrogatepass")).hexdigest()[:32]
             _keep(_marked, mark, names, MOST_MARKED)
-            frame.attrs[MARK] = mark
+            frame.attrs[READ] = mark
     return frame
 
 
@@ -265,7 +270,9 @@ def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
     given["read_dictionary"] = [
         *{name for fragment in whole.fragments for name in dictionaries(fragment.physical_schema)}
     ]
-    return read_table(source, **given | {"use_pandas_metadata": False})
+    said = {"attributes": attributes_of(fragment.physical_schema for fragment in whole.fragments)}
+    table = read_table(source, **given | {"use_pandas_metadata": False})
+    return table.replace_schema_metadata({"pandas": json.dumps(said)})
 
 
 def _feather(source: Any, options: dict[str, Any], line: str) -> pa.Table:

@@ -148,10 +148,19 @@ LOSSES = [
     PrivacyLoss.gaussian(F(1, 100)),
     PrivacyLoss.pure(F(1, 10)) + PrivacyLoss((), DELTA / 100),
 ]
-BEFORE = [[], [PrivacyLoss.pure(F("2.9"))], [PrivacyLoss.gaussian(F(1, 50))], [LOSSES[4]] * 3]
+BEFORE = [[], [PrivacyLoss.pure(F("2.9"))], [PrivacyLoss.gaussian(F(1, 50))], [LOSSES[4]] * 3, [LOSSES[0]] * 30]
 
 
-@pytest.mark.parametrize("budget", [Budget.of(3), Budget.of(3, DELTA)], ids=["pure", "hybrid"])
+BUDGETS = {
+    "pure": Budget.of(3),
+    "hybrid": Budget.of(3, DELTA),
+    "plan": Budget.of(3, DELTA).planned([(F("0.1"), 10), (F("0.7"), 1)]),
+    "plan beyond addition": Budget.of(3, DELTA).planned([(F("0.1"), 46)]),
+    "plan of another price": Budget.of(3, DELTA).planned([(F("0.05"), 10)]),
+}
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
 @pytest.mark.parametrize("loss", LOSSES, ids=range(len(LOSSES)))
 @pytest.mark.parametrize("before", BEFORE, ids=range(len(BEFORE)))
 def test_as_many_as_the_filter_admits(budget, loss, before):

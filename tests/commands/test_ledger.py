@@ -6,11 +6,15 @@ import json
 import os
 import re
 import sqlite3
+from fractions import Fraction
 
+import pandas as pd
 import pytest
 from support.frames import people
 
 from pandas_dp.__main__ import main
+from pandas_dp.commands.ledger import unanswered
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import BudgetExceededError, LedgerError
 
 
@@ -42,6 +46,35 @@ def test_show_tells_what_is_protected_spent_and_left(capsys, books):
     assert "spent    epsilon=0.75\n" in out
     assert "left     epsilon=2.25\n" in out
     assert "all answers together: epsilon=1, delta=1e-6, for one row more or less" in out
+
+
+def table():
+    """One with a name that looks like a call."""
+    return pd.DataFrame(
+        {"at": pd.to_datetime(["2013-01-01"] * 60), "age": [31, 45, 62] * 20, "a.oracle(": list("xyz") * 20}
+    )
+
+
+def test_what_opened_a_part_or_a_stream_is_no_charge_without_an_answer(capsys, tmp_path):
+    """A part is paid once for good, and the answers of a stream are not stored."""
+    path, rows, days = tmp_path / "visits.dpledger", table(), table()
+    session = rows.dp.protect(epsilon=20, ledger=path, name="rows")
+    rows.dp.allot("night (1)", epsilon=1)
+    rows.dp.partition("a.oracle(", keys=["x", "y"], epsilon=1)
+    rows.dp.query("age > 40").dp(epsilon=1).above_threshold(10, max_above=2)
+    rows.dp(epsilon=1).oracle("pmw", domain={"a.oracle(": ["x", "y"]}, rows=60)
+    rows.dp(epsilon=1).oracle("median", candidates=[pd.DataFrame({"age": [1, 2]})] * 2, rows=60)
+    days.dp.protect(epsilon=20, ledger=path, name="days", period="D", time="at")
+    days.dp.period("2013-01-01", "2013-01-03").dp.allot("three days", epsilon=1)
+    ledger = session._ledger
+    assert len(ledger.entries("rows")) == 6
+    assert unanswered(ledger, "rows") == unanswered(ledger, "days") == []
+    assert "lost" not in run(capsys, "show", path)[1]
+    lost = "max('a.oracle(')", "query(\"city == '.above_threshold(1)'\").count()", "period('2013-01-01').count()"
+    for text in lost:
+        ledger.reserve("rows", text, text, "epsilon=1", PrivacyLoss.pure(Fraction(1)), PrivacyUnit())
+    assert [entry.query for entry in unanswered(ledger, "rows")] == [*lost]
+    ledger.close()
 
 
 def test_verify_counts_the_chain_and_finds_a_changed_entry(capsys, books):

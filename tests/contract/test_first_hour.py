@@ -135,15 +135,24 @@ def test_what_pandas_made_of_a_table_goes_with_it_to_the_budget_that_takes_its_p
 
 
 def test_files_of_a_budget_that_makes_room_stay_behind_the_one_that_takes_its_place(tmp_path):
-    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    for path in paths:
-        people().to_parquet(path)
-    gone, df = map(pandas_dp.read_parquet, paths)
-    df.dp.protect(session=gone.dp.protect(epsilon=3, name=fresh()))
-    del gone
+    path = tmp_path / "a.parquet"
+    people().to_parquet(path)
+    df = pandas_dp.read_parquet(path).assign(one=1)
     df.dp.protect(epsilon=3, name=fresh())
+    df.attrs.clear()  # where it stood which files it was read from
+    df.dp.protect(epsilon=3, name=(name := fresh()))
+    with pytest.raises(ArgumentValueError, match=f"already spends from the budget '{name}'"):
+        pandas_dp.read_parquet(path).dp.protect(epsilon=3, name=fresh())
+
+
+def test_a_budget_that_had_another_table_makes_no_room_even_if_that_is_gone():
+    """When it went would show, and Python decides that by the cells of other tables, too."""
+    gone, df = people(), people()
+    session = df.dp.protect(session=gone.dp.protect(epsilon=3, name=fresh()))
+    del gone
     with pytest.raises(ArgumentValueError, match="already spends from the budget"):
-        pandas_dp.read_parquet(paths[0]).dp.protect(epsilon=3, name=fresh())
+        df.dp.protect(epsilon=3, name=fresh())
+    assert df.dp.session is session
 
 
 @pytest.mark.parametrize("asked", [lambda d: d.count(), lambda d: d.above_threshold(5).ask("age > 0")])

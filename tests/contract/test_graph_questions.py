@@ -120,7 +120,7 @@ def test_refusals(monkeypatch):
     refuse("'polynomial_laplace'.*'gaussian'", noise=["laplace"])
     for noise in NEED_DELTA:
         refuse("delta=1e-7", noise=noise)
-    refuse("noise='laplace'", delta=1e-6)
+    refuse("'polynomial_laplace' takes a plain epsilon", delta=1e-6)
     refuse("1e-5", epsilon=1e-6, delta=1e-6, noise="gaussian")
     with refused(monkeypatch, df, ValueError, "epsilon, not a rho"):
         df.dp(rho=0.1).mst_cost("start", "end", "km", vertices=TOWNS, max_weight=10)

@@ -366,11 +366,11 @@ REFUSED = [
     (
         lambda d: d.cov(["age", "when"], bounds={"age": (0, 1)}),
         ArgumentTypeError,
-        "'when' holds dates, count days first: df = ",
+        "'when' holds dates, count days first: d = ",
     ),
     (lambda d: d.cov(["age", "pay"], bounds=PAIR, ddof=2), ArgumentValueError, "ddof must be 0 or 1"),
     (lambda d: d.cov(["age", "pay"], bounds={"age": (0, 1), "pay": (0, 1e200)}), ArgumentValueError, "1e150 apart"),
-    (lambda d: d.min("pay"), ArgumentTypeError, r"min\('pay', bounds=\(1, 5\)\)"),
+    (lambda d: d.min("pay"), ArgumentTypeError, r"min\('pay', bounds=\(lower, upper\)\)"),
     (lambda d: d.min("sex", bounds=(0, 1)), ArgumentTypeError, "needs a column of numbers"),
     (
         lambda d: d.max("pay", bounds=(0, 9), q=0.3),

@@ -89,6 +89,9 @@ def test_dates_are_grouped_by_periods(monkeypatch):
         assert "discover" not in str(caught.value)
     eval(line, {"d": d, "pd": pd}).size()
     with refused(
-        monkeypatch, df, ArgumentTypeError, r"; months are bins: d\.groupby\('when', bins=pd.period_range\(.*\)\)$"
+        monkeypatch,
+        df,
+        ArgumentTypeError,
+        r"groups need the name of a column: d\.groupby\('when', bins=pd.period_range\(.*\)\)$",
     ):
         d.groupby(pd.Grouper(key="when", freq="ME"))

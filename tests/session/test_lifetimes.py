@@ -70,6 +70,47 @@ def test_all_texts_say_first_what_a_unit_has_spent_of_its_lifetime():
     assert "lifetime=2.5" in session._terms()
 
 
+@pytest.mark.parametrize(
+    ("first", "price", "fits"),
+    [
+        ("0.9", "0.2", "epsilon=0.05 would fit"),  # the day has 0.1 left, the lifetime 0.2 for four days
+        ("0.98", "0.2", "epsilon=0.02 would fit and spend all that is left"),
+    ],
+)
+def test_what_would_fit_fits_the_lifetime_too(first, price, fits):
+    frame = table()
+    protect(frame, f"both_{first}", lifetime=F("1.1"))
+    count(frame, MON, price=F(first))
+    days = frame.dp.period(MON, THU)
+    with pytest.raises(BudgetExceededError, match=re.escape(f"; {fits} (")) as told:
+        days.dp(epsilon=F(price)).count()
+    assert days.dp.preview(epsilon=F(price)).count().refusal == str(told.value)
+    days.dp(epsilon=F(told.value.fits.split()[0].removeprefix("epsilon="))).count()
+
+
+def test_a_day_that_is_used_up_is_told_that_there_is_no_gaussian_noise():
+    """Nor that a delta would buy it."""
+    frame = table().assign(what="x")
+    protect(frame, "plain")
+    count(frame, MON)
+    questions = (
+        ({"rho": 0.01}, lambda d: d.count()),
+        ({"epsilon": 0.1, "delta": 1e-9}, lambda d: d.value_counts("what")),
+    )
+    for terms, ask in questions:
+        with pytest.raises(ArgumentValueError, match="a budget with a lifetime counts plain epsilons only") as told:
+            ask(frame.dp.period(MON).dp(**terms))
+        assert ask(frame.dp.period(MON).dp.preview(**terms)).refusal == str(told.value)
+
+
+def test_a_day_that_is_used_up_is_told_what_of_the_lifetime_is_used_up():
+    frame = table()
+    protect(frame, "up", lifetime=1)
+    count(frame, MON)
+    with pytest.raises(BudgetExceededError, match="the lifetime is used up"):
+        count(frame, MON, price=F("0.1"))
+
+
 def test_the_statement_has_the_cap(tmp_path):
     frame = table()
     session = protect(frame, "stated")
@@ -187,10 +228,20 @@ def test_an_older_copy_put_back_ends_a_lifetime_and_every_text_says_so(tmp_path)
     again = protect(frame, "copy", ledger=tmp_path / "copy.dpledger")
     with pytest.raises(BudgetExceededError, match="used up, as an older copy of the ledger was put back"):
         count(frame, TUE, price=F("0.1"))
-    assert again.spent.startswith("no bound of a lifetime of 2.5 for a 'who'")
+    assert again.spent.startswith("no bound for a 'who' present in every day asked (1)")
     assert again.left.epsilon == 0
     assert again.group(periods=7).endswith("no bound, as answers that name none count in each")
-    assert "no longer holds" in again.report()
+    page = again.report()
+    assert "so the cap for a lifetime, epsilon 2.5, no longer holds" in page
+    for promise in (again.spent, again.spent.period, again.left, again.left.period(MON), again.left.period(TUE)):
+        assert re.match(r"all answers together: epsilon=1(\.25)?, for one unit of 'who' more or", promise.guarantee)
+        assert "lifetime" not in promise.guarantee
+    again.report(tmp_path / "s.json")
+    (said,) = json.loads((tmp_path / "s.json").read_text())["budgets"]
+    assert "lifetime" not in said["total"]
+    assert "lifetime" not in said["promise"] + said["spent"]["words"] + said["accounting"]["why"]
+    assert "(lifetime" not in page
+    assert "second total" not in page
     again.close()
 
 

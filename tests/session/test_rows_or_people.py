@@ -16,7 +16,7 @@ def frame(column: str) -> pd.DataFrame:
 @pytest.mark.parametrize("column", ["id", "ID", "user", "userid", "user_id", "patient_id", "Patient No", "customers"])
 def test_it_is_said_once(column):
     df, name = frame(column), fresh()
-    with pytest.warns(UserWarning, match=rf"unit='{column}', max_rows=10, name='{name}'\)") as caught:
+    with pytest.warns(UserWarning, match=rf"name=name, unit='{column}', max_rows=10\)") as caught:
         df.dp.protect(epsilon=3, name=name)
     assert len(caught) == 1
     with warnings.catch_warnings():
