@@ -287,10 +287,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if checks.periods(keys) and isinstance(self._empty()[column].dtype, pd.StringDtype):
             raise ArgumentTypeError(f"no text is a period{of_text(kind, column, keys)}")
         parts, labels = checks.keys(keys, other, null, kind, self._facts(column), name, column, line)
-        dtype = self._dtype(column)
         # a schema may say integers of a Dask DataFrame's floats
-        if kind.name == "number" and (self._unit(column) is None or dtype == "float64"):
-            unrounded(parts, dtype)
+        if kind.name == "number" and (self._unit(column) is None or self._dtype(column) == "float64"):
+            unrounded(parts, self._dtype(column))
         return parts, labels
 
     def _text(self, **resolved: Any) -> str:
