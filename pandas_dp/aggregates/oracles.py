@@ -115,7 +115,7 @@ SIZE_LEVEL = 0.999
 REPLAYS = 3  # more of them gain nothing on census data
 QUESTIONS, FAILURE = 1000, 0.05  # so many questions the thresholds are made for, with this probability to fail
 EASY = "easy: guessed from earlier answers, and tested"
-HARD = "answered by a noisy count of its own"
+HARD = "hard: answered by a noisy count of its own"
 UNVERIFIED = Caution(
     "unverified: all corrections are used up, so this is predicted from earlier answers and not checked against the data"
 )
