@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -69,12 +70,14 @@ class Refused:
     @property
     def frame(self) -> Any:
         """What is asked, or what it is a part of."""
-        return self.asked if hasattr(self.asked, "_empty") else self.asked._frame
+        return self.asked if hasattr(self.asked, "_empty") else getattr(self.asked, "_frame", None)
 
     @cached_property
     def columns(self) -> set[Any]:
-        """Those that there are."""
-        return {*self.frame._empty()}
+        """Those that there are; none where no frame was named yet, or its session was closed."""
+        with suppress(PandasDPError):
+            return {*self.frame._empty()} if hasattr(self.frame, "_empty") else set()
+        return set()
 
     @cached_property
     def tail(self) -> str:

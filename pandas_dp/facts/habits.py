@@ -21,7 +21,7 @@ def reread(call: Refused) -> str:
     """What a call takes and the line to type, where its arguments stand in another order or form; no text for others."""
     if call.written is None or not hasattr(call.asked, "_empty"):
         return ""
-    node, columns = call.written.node, {*call.asked._empty()}
+    node, columns = call.written.node, call.columns
     named = ((one, column_of(one, call.written.frame, columns)) for one in node.args)
     node.args = [ast.Constant(column) if column else one for one, column in named]
     why = (

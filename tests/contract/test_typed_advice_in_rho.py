@@ -264,7 +264,7 @@ def test_a_price_of_unknown_words_is_shown_with_a_price():
 def test_a_mu_is_counted_as_it_is(more):
     """Of rho = mu^2 / 2 less is promised."""
     notebook = Notebook()
-    notebook.names["df"].dp.session.close()
+    notebook.names["df"] = visits()
     refusal = notebook.run(f"df.dp.protect(mu=1{more}, name={(name := fresh())!r})")
     assert refusal is not None
     assert notebook.run(refusal.rpartition(": ")[2]) is None
