@@ -15,10 +15,10 @@ from typing import Any
 
 from pandas_dp.books import budget_words, odometer
 from pandas_dp.books import certificate_contents as contents
-from pandas_dp.books.amounts import rho_of_groups
+from pandas_dp.books.amounts import deciding, rho_of_groups
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter
+from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import show
 from pandas_dp.facts.periods import Periods
@@ -174,7 +174,7 @@ def _books(account: Account) -> str:
     sums: list[tuple[str, Any, Any, Any]] = [("Epsilon, proved for what was answered", *proved)]
     if budget.delta:
         sums.append(("Delta at that epsilon", Fraction(spent.delta), Fraction(left.delta), budget.delta))
-    sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in _sums(rule, account)]
+    sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in deciding(rule, state)]
     rows = [
         (
             name,
@@ -185,24 +185,6 @@ def _books(account: Account) -> str:
         for name, used, rest, total in sums
     ]
     return _table(told, ("Currency", "Spent", "Left", "Total"), rows) + _facts(words)
-
-
-def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
-    """The sums that decide about the next question, and their limits."""
-    state, rows = account.state, []
-    if not isinstance(rule, RenyiFilter):
-        return []  # the sum of epsilons is the first row, or a plan, told in words
-    if isinstance(rule, HybridFilter) and not state.unbounded:
-        rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
-    order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
-    summed = f"the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else rule.currency
-    limit, summed = (
-        (budget_words.whole_rho(rule), f"{summed}, about") if isinstance(rule, ZCDPFilter) else (rule.limit, summed)
-    )
-    rows.append((f"Sum of {summed}", budget_words.unstepped(state.renyi), limit))
-    if rule.budget.delta_reserved:
-        rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
-    return rows
 
 
 def _amount(x: Fraction, rounding: str = ROUND_CEILING) -> str:
