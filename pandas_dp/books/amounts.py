@@ -159,7 +159,7 @@ class Odometer(Spelled, str):
             """Say of a sum that is none of its names where it is told."""
             return ": the text tells what else is counted" if name in ("rho", "renyi") else super()._spelt(name)
 
-    def in_rho(self, rho: Fraction) -> Self:
+    def _in_rho(self, rho: Fraction) -> Self:
         """Attach how much rho that is."""
         self.rho = Decimal(show(rounded(rho, RHO_DIGITS, ROUND_HALF_EVEN))) if rho > 0 else Decimal(0)
         return self
