@@ -10,16 +10,27 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from pandas_dp.aggregates.uncertainty import narrowed
+<<<<<<< HEAD
 from pandas_dp.books.budget_words import is_over, of_poor
+=======
+from pandas_dp.books.budget_words import is_over, of_lifetime, refusal, unstepped, whole_rho
+>>>>>>> h_rhonum
 from pandas_dp.core.budget import Charge, State
 from pandas_dp.core.filters import (
     Filter,
     GDPFilter,
+<<<<<<< HEAD
+=======
+    HybridFilter,
+>>>>>>> h_rhonum
     PureFilter,
     RenyiFilter,
     ZCDPFilter,
     best_order,
+<<<<<<< HEAD
     filter_for,
+=======
+>>>>>>> h_rhonum
     renyi_limit,
 )
 from pandas_dp.core.ledger import Ledger, LedgerEntry
@@ -164,7 +175,7 @@ class Odometer(Spelled, str):
             """Say of a sum that is none of its names where it is told."""
             return ": the text tells what else is counted" if name in ("rho", "renyi") else super()._spelt(name)
 
-    def in_rho(self, rho: Fraction) -> Self:
+    def _in_rho(self, rho: Fraction) -> Self:
         """Attach how much rho that is."""
         self.rho = Decimal(show(rounded(rho, RHO_DIGITS, ROUND_HALF_EVEN))) if rho > 0 else Decimal(0)
         return self
@@ -256,6 +267,24 @@ def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:
     while gaussian_delta(high, mu) > goal:
         low, high = high, 2 * high
     return Fraction(narrowed(lambda epsilon: gaussian_delta(epsilon, mu) <= goal, low, high)[1])
+
+
+def deciding(rule: Filter, state: State) -> list[tuple[str, Any, Any]]:
+    """The sums that decide about the next question, and their limits."""
+    rows: list[tuple[str, Any, Any]] = []
+    if not isinstance(rule, RenyiFilter):
+        return []  # the sum of epsilons is the first row, or a plan, told in words
+    if isinstance(rule, HybridFilter) and not state.unbounded:
+        rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
+    order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
+    summed = f"the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else rule.currency
+    used, limit = unstepped(state.renyi), rule.limit
+    if isinstance(rule, ZCDPFilter):
+        summed, limit = f"{summed}, about", min(max(whole_rho(rule), used), limit)
+    rows.append((f"Sum of {summed}", used, limit))
+    if rule.budget.delta_reserved:
+        rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
+    return rows
 
 
 def told_as(

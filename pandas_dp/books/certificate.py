@@ -15,10 +15,14 @@ from typing import Any
 
 from pandas_dp.books import budget_words, odometer
 from pandas_dp.books import certificate_contents as contents
+<<<<<<< HEAD
 from pandas_dp.books.amounts import kept, rho_of_groups, told_amount
+=======
+from pandas_dp.books.amounts import deciding, rho_of_groups
+>>>>>>> h_rhonum
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter
+from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.facts.periods import Periods
 from pandas_dp.release.base import ROWS_FROM
@@ -173,7 +177,7 @@ def _books(account: Account) -> str:
     sums: list[tuple[str, Any, Any, Any]] = [("Epsilon, proved for what was answered", *proved)]
     if budget.delta:
         sums.append(("Delta at that epsilon", Fraction(spent.delta), Fraction(left.delta), budget.delta))
-    sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in _sums(rule, account)]
+    sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in deciding(rule, state)]
     rows = [
         (
             name,
@@ -186,6 +190,7 @@ def _books(account: Account) -> str:
     return _table(told, ("Currency", "Spent", "Left", "Total"), rows) + _facts(words)
 
 
+<<<<<<< HEAD
 def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
     """The sums that decide about the next question, and their limits."""
     state, rows = account.state, []
@@ -202,6 +207,15 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
     if rule.budget.delta_reserved:
         rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
     return rows
+=======
+def _amount(x: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """A sum, exactly where it is a short decimal, else rounded: up, but for what is left."""
+    if 10**12 % x.denominator == 0:
+        return show(x, rounding)
+    short = Context(prec=6, rounding=rounding)
+    told = Fraction(short.divide(Decimal(x.numerator), Decimal(x.denominator)))
+    return f"{'about ' * short.flags[Inexact]}{show(told, rounding)}"
+>>>>>>> h_rhonum
 
 
 def _groups(account: Account) -> str:

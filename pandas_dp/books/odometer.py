@@ -60,7 +60,7 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = 
         together = "no finite epsilon" if epsilon is None else f"epsilon={show(of_total(epsilon, rule.budget.epsilon))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
     told = told_as(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
-    return told.in_rho(state.renyi) if isinstance(rule, ZCDPFilter) else told
+    return told._in_rho(state.renyi) if isinstance(rule, ZCDPFilter) else told
 
 
 def goes_on(ledger: Ledger, name: str, unit: PrivacyUnit) -> str:
@@ -119,7 +119,7 @@ def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, Privacy
     told = told_as(
         left_text(rule, state, like), rest, slack, ROUND_FLOOR, promise(rule, unit, state), rule.budget.delta
     )
-    return told.in_rho(budget_words.whole_rho(rule) - state.renyi) if isinstance(rule, ZCDPFilter) else told
+    return told._in_rho(budget_words.whole_rho(rule) - state.renyi) if isinstance(rule, ZCDPFilter) else told
 
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:

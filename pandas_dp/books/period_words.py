@@ -239,7 +239,7 @@ def spent(rule: Filter, state: Most, unit: PrivacyUnit, one: Odometer) -> Period
     made = PeriodSpent(told, told.epsilon, told.delta, told.guarantee)
     made.period = one
     known = unit.column is not None and state.start == State.zero() and rho_of_groups(rule, state) is not None
-    return made.in_rho(of_somebody(state)) if known else made
+    return made._in_rho(of_somebody(state)) if known else made
 
 
 def _until(rule: Filter, state: Most) -> str:

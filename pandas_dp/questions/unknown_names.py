@@ -98,8 +98,8 @@ _HINTS = {
     ),
     "at_time between_time": "row labels are not used here: choose rows by `.query('visit.dt.hour < 12')`",
     "idxmax idxmin kurt kurtosis skew prod product": _OWN,
-    "sem": "an error bar comes with the answer, that of the population is .interval(of='population'): "
-    "`.mean({column}bounds=(lower, upper), population=True)`",
+    "sem": "an error bar comes with the answer, `.mean({column}bounds=(lower, upper))`; that of the population, where each row "
+    "is a person, with population=True",
     "any all empty": "count the rows for which it holds: `.query('age >= 65').count()`",
     "from_dict from_records from_arrow": "make the table first, then `df.dp.protect(epsilon=3)`",
     "sparse": "no conversion is needed: ask the table as it is, as in `.count()`",

@@ -418,6 +418,6 @@ def test_of_a_mean_of_draws_nothing_is_told_of_a_population():
     rough = df.dp(epsilon=1).mean("old")
     assert rough.interval(of="population") is not None
     mean = df.dp(epsilon=1).refine(rough)
-    with pytest.raises(pandas_dp.ArgumentTypeError, match="does not tell"):
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="of a mean of these draws the error of the noise alone"):
         mean.interval(of="population")
     df.dp.session.close()

@@ -200,7 +200,7 @@ def test_b25_unknown_column(monkeypatch):
 
 def test_b26_several_columns_with_one_bound(monkeypatch):
     df = protected()
-    with refused(monkeypatch, df, TypeError, "column name first"):
+    with refused(monkeypatch, df, TypeError, "selected in brackets"):
         df.dp(epsilon=1).sum(["pay", "age"], bounds=(0, 1))
 
 

@@ -9,7 +9,7 @@ import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, local
 
 GROUPED = [
-    (lambda d: d["pay"].ecdf, r"df\.dp\(epsilon=0\.5\)\.query\(\"sex == 'A'\"\)\.ecdf\('pay', \.\.\.\)"),
+    (lambda d: d["pay"].ecdf, r"df\.dp\(epsilon=1\)\.query\(\"sex == 'A'\"\)\.ecdf\('pay', \.\.\.\)"),
     (lambda d: d.value_counts, r"group by the column as well: \.groupby\(\['sex', 'city'\]"),
     (lambda d: d.value_counts("ok"), r"\.groupby\(\['sex', 'ok'\], .*; shares .*: \.crosstab\('sex', 'ok', keys="),
     (lambda d: d["city"].value_counts, r"\.groupby\(\['sex', 'city'\], keys=\{\.\.\.\}\)\.size\(\)"),

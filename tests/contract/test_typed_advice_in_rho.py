@@ -288,8 +288,7 @@ def test_quarters_are_no_periods_and_nobody_is_protected_less():
 def test_a_plan_of_rho_is_made_for_the_total_that_admits_it():
     notebook = statistician()
     line = "pandas_dp.plan([pandas_dp.query(rho=0.01).count()], frame=df"
-    refusal = notebook.run(f"{line}, rho=0.1)")
-    assert (refusal or "").endswith(f": {line}, epsilon=2.15181, delta=1e-6, accountant='zcdp')")
+    assert notebook.run(f"{line}, rho=0.1)") is None
     assert notebook.run(f"{line}, epsilon=2.15181, delta=1e-6, accountant='zcdp')") is None
 
 
