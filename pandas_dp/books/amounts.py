@@ -10,27 +10,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from pandas_dp.aggregates.uncertainty import narrowed
-<<<<<<< HEAD
-from pandas_dp.books.budget_words import is_over, of_poor
-=======
-from pandas_dp.books.budget_words import is_over, of_lifetime, refusal, unstepped, whole_rho
->>>>>>> h_rhonum
+from pandas_dp.books.budget_words import is_over, of_poor, unstepped, whole_rho
 from pandas_dp.core.budget import Charge, State
 from pandas_dp.core.filters import (
     Filter,
     GDPFilter,
-<<<<<<< HEAD
-=======
     HybridFilter,
->>>>>>> h_rhonum
     PureFilter,
     RenyiFilter,
     ZCDPFilter,
     best_order,
-<<<<<<< HEAD
     filter_for,
-=======
->>>>>>> h_rhonum
     renyi_limit,
 )
 from pandas_dp.core.ledger import Ledger, LedgerEntry

@@ -15,11 +15,7 @@ from typing import Any
 
 from pandas_dp.books import budget_words, odometer
 from pandas_dp.books import certificate_contents as contents
-<<<<<<< HEAD
-from pandas_dp.books.amounts import kept, rho_of_groups, told_amount
-=======
-from pandas_dp.books.amounts import deciding, rho_of_groups
->>>>>>> h_rhonum
+from pandas_dp.books.amounts import deciding, kept, rho_of_groups, told_amount
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
 from pandas_dp.core.filters import ZCDPFilter
@@ -188,34 +184,6 @@ def _books(account: Account) -> str:
         for name, used, rest, total in sums
     ]
     return _table(told, ("Currency", "Spent", "Left", "Total"), rows) + _facts(words)
-
-
-<<<<<<< HEAD
-def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
-    """The sums that decide about the next question, and their limits."""
-    state, rows = account.state, []
-    if not isinstance(rule, RenyiFilter):
-        return []  # the sum of epsilons is the first row, or a plan, told in words
-    if isinstance(rule, HybridFilter) and not state.unbounded:
-        rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
-    order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
-    summed = f"the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else rule.currency
-    limit, summed = (
-        (budget_words.whole_rho(rule), f"{summed}, about") if isinstance(rule, ZCDPFilter) else (rule.limit, summed)
-    )
-    rows.append((f"Sum of {summed}", budget_words.unstepped(state.renyi), limit))
-    if rule.budget.delta_reserved:
-        rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
-    return rows
-=======
-def _amount(x: Fraction, rounding: str = ROUND_CEILING) -> str:
-    """A sum, exactly where it is a short decimal, else rounded: up, but for what is left."""
-    if 10**12 % x.denominator == 0:
-        return show(x, rounding)
-    short = Context(prec=6, rounding=rounding)
-    told = Fraction(short.divide(Decimal(x.numerator), Decimal(x.denominator)))
-    return f"{'about ' * short.flags[Inexact]}{show(told, rounding)}"
->>>>>>> h_rhonum
 
 
 def _groups(account: Account) -> str:
