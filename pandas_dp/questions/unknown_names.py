@@ -128,7 +128,7 @@ _OTHERS = {  # names of other packages and of lectures
     ),
     "ttest t_test ttest_ind anova f_oneway": (
         "two means are compared, for free, by .difference('A', 'B').p_value of the answer of "
-        "`.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper), population=True)`"
+        "`.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper))`"
     ),
     "pca svd": (
         "compute it, for free, of the matrix `.cov(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
@@ -166,7 +166,7 @@ _GROUPS = {
     ),
     "sem ttest t_test ttest_ind anova f_oneway": (
         "an error bar comes with the answer, and .difference('A', 'B').p_value of means compares two groups: "
-        ".groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper), population=True)"
+        ".groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper))"
     ),
     "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) chooses one of them",
 }

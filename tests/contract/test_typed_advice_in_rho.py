@@ -304,7 +304,7 @@ def test_intervals_that_hold_together_share_the_risk():
 TOLD = {  # names and options that there are not, and what stands in the refusal
     "df.dp(rho=0.01).ttest('age', 'ward')": ".difference('A', 'B').p_value",
     "df.dp(rho=0.01).groupby('ward', keys=['A', 'B'])['age'].ttest()": ".difference('A', 'B').p_value",
-    "df.dp(rho=0.01).sem('age')": ".mean('age', bounds=(lower, upper), population=True)",
+    "df.dp(rho=0.01).sem('age')": ".mean('age', bounds=(lower, upper))",
     "df.dp(rho=0.01).groupby('ward', keys=['A'])['age'].sem()": "an error bar comes with the answer",
     "df.dp(rho=0.01).count().standard_error": "an error bar is .interval()",
     "df.dp(rho=0.01).count().ratio": "this / that",

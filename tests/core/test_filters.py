@@ -152,7 +152,7 @@ def test_texts_of_a_hybrid_budget():
     )
     state = spend(rule, State.zero(), pure(F(1, 3)), gaussian("0.001"), PrivacyLoss((), DELTA / 20))
     assert re.fullmatch(
-        r"epsilon=1/3, Renyi divergence about \S+ \(with Gaussian noise\), delta=5e-8",
+        r"Renyi divergence about \S+ \(with Gaussian noise\), delta=5e-8",
         budget_words.spent(rule, state),
     )
     assert budget_words.left(rule, state).startswith("Renyi divergence about ")
