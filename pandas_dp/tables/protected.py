@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from html import escape
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -283,6 +283,45 @@ class ProtectedFrame(pd.DataFrame):
 
     def _repr_data_resource_(self) -> None:
         """Nothing: a notebook would show the rows."""
+
+
+def _exact(name: str) -> Any:
+    """A method of pandas that says first, once for a frame, that it is exact: nothing of the rows decides whether it does."""
+    method = getattr(pd.DataFrame, name)
+
+    @wraps(method)
+    def told(self: ProtectedFrame, *args: Any, **kwargs: Any) -> Any:
+        if not _PRICED.isdisjoint(kwargs):
+            raise ArgumentTypeError(f"pandas' own {name}() takes no such argument: ask .dp(epsilon=0.5).{name}(...)")
+        if "_told" not in vars(self):
+            object.__setattr__(self, "_told", True)
+            caution(f"pandas' own {name}() is exact and not protected: a protected answer is asked of .dp(epsilon=0.5)")
+        return method(self, *args, **kwargs)
+
+    return told
+
+
+_PRICED = {"epsilon", "delta", "rho", "bounds", "keys"}
+for _name in [
+    "count",
+    "sum",
+    "mean",
+    "median",
+    "std",
+    "var",
+    "min",
+    "max",
+    "quantile",
+    "nunique",
+    "describe",
+    "head",
+    "tail",
+    "sample",
+    "value_counts",
+    "corr",
+    "cov",
+]:
+    setattr(ProtectedFrame, _name, _exact(_name))
 
 
 def open_view(table: Table, steps: tuple[Any, ...], schema: Schema, read: frozenset[str]) -> PandasView:
