@@ -286,23 +286,20 @@ class ProtectedFrame(pd.DataFrame):
 
 
 def _exact(name: str) -> Any:
-    """A method of pandas that says first, once for a frame, that it is exact: nothing of the rows decides whether it does."""
+    """A method of pandas, which says where a question is asked if it is given a price or bounds."""
     method = getattr(pd.DataFrame, name)
 
     @wraps(method)
     def told(self: ProtectedFrame, *args: Any, **kwargs: Any) -> Any:
         if not _PRICED.isdisjoint(kwargs):
             raise ArgumentTypeError(f"pandas' own {name}() takes no such argument: ask .dp(epsilon=0.5).{name}(...)")
-        if "_told" not in vars(self):
-            object.__setattr__(self, "_told", True)
-            caution(f"pandas' own {name}() is exact and not protected: a protected answer is asked of .dp(epsilon=0.5)")
         return method(self, *args, **kwargs)
 
     return told
 
 
 _PRICED = {"epsilon", "delta", "rho", "bounds", "keys"}
-for _name in [
+for _name in (
     "count",
     "sum",
     "mean",
@@ -314,13 +311,8 @@ for _name in [
     "quantile",
     "nunique",
     "describe",
-    "head",
-    "tail",
-    "sample",
     "value_counts",
-    "corr",
-    "cov",
-]:
+):
     setattr(ProtectedFrame, _name, _exact(_name))
 
 

@@ -1,8 +1,6 @@
-"""Frames that steps made have pandas' own methods, which are exact: they say so, once, whatever the rows are."""
+"""Frames that steps made have pandas' own methods, which say where a question is asked."""
 
 from __future__ import annotations
-
-import warnings
 
 import pandas as pd
 import pytest
@@ -18,20 +16,10 @@ def made(age: int) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("age", [3, 62])
-@pytest.mark.parametrize("name", ["count", "mean", "describe", "head", "value_counts", "max"])
-def test_a_method_of_pandas_says_once_that_it_is_exact(name, age):
+@pytest.mark.parametrize("name", ["count", "mean", "describe", "value_counts", "max"])
+def test_a_method_of_pandas_answers_as_before(name, age):
     frame = made(age)
-    with pytest.warns(
-        UserWarning, match=rf"own {name}\(\) is exact and not protected: .* \.dp\(epsilon=0\.5\)"
-    ) as told:
-        exact = getattr(frame, name)()
-    assert len(told) == 1
-    assert exact.equals(getattr(pd.DataFrame(frame), name)())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        frame.count()
-        frame.dp(epsilon=1).count()
-        frame.dp.query("age > 50").dp(epsilon=1).mean("age", bounds=(0, 100))
+    assert getattr(frame, name)().equals(getattr(pd.DataFrame(frame), name)())
 
 
 @pytest.mark.parametrize(
