@@ -139,7 +139,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             noise or the rho of Gaussian noise, whichever adds less to it. Means, variances and standard deviations need
             a price: their error depends on the number of rows.
         confidence : number
-            With ``within``: the probability that the answer is within this distance, strictly between 0 and 1.
+            Only with ``within``: the probability that the answer is within this distance, strictly between 0 and 1.
         fresh : bool
             Buy a new draw even if the same question was answered before (which is free otherwise).
         max_groups : int, optional
@@ -642,7 +642,9 @@ class Accessor(RowSteps[pd.DataFrame]):
     @letting_go
     def __setitem__(self, key: Any, value: Any) -> None:
         """Say how a column is made."""
-        raise ArgumentTypeError("a new column is made by a step: df.dp.assign(minor=lambda d: d.age < 18)")
+        raise ArgumentTypeError(
+            "a new column is made by a step, which gives a new frame: df = df.dp.assign(minor=lambda d: d.age < 18)"
+        )
 
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""

@@ -156,6 +156,11 @@ def offer(
     again, groups = flag(fresh, "fresh"), None if max_groups is None else positive_int(max_groups, "max_groups")
     if within is not None:
         return accuracy(within, confidence, epsilon, delta, rho), again, groups
+    if type(confidence) is not float or confidence != 0.95:
+        raise ArgumentValueError(
+            "confidence goes with within=. At a price it is chosen afterwards, for free: "
+            "df.dp(epsilon=0.5).count().interval(0.99)"
+        )
     return price(epsilon, delta, rho), again, groups
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from inspect import signature
+from keyword import iskeyword
 from types import FunctionType, MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -85,6 +86,22 @@ def _constant(value: Any, argument: str) -> Constant:
     if not isinstance(constant, Constant):
         raise ArgumentTypeError(f"{argument}: has to be a public constant")
     return constant
+
+
+def _not_computed(name: str, source: Any, empty: pd.DataFrame) -> None:
+    """Refuse a text that computes with the table's own columns: as a constant it would be an answer to nothing, and paid."""
+    from pandas_dp.steps.parse import parse_expression  # here, so that importing the package costs little
+
+    names = frozenset[str]()
+    with suppress(PandasDPError):
+        meant = parse_expression(source, empty.columns) if isinstance(source, str) else Constant(0)
+        names = meant.columns()
+    if names:
+        new = name if name.isidentifier() and not iskeyword(name) else "x"
+        raise ArgumentValueError(
+            f"assign: {quote(name)}: text is a constant here, and this one names columns. To compute with them: "
+            f"eval({f'{new} = {meant}'!r}). For the text itself: lambda d: {quote(source)}"
+        )
 
 
 T = TypeVar("T")
@@ -224,6 +241,7 @@ class RowSteps(Generic[T]):
             name = _new_name(argument, name)
             if isinstance(source, str) or not callable(source):
                 expression: Expression = _constant(source, argument)
+                _not_computed(name, source, empty)
             else:
                 expression = parse_expression(source, empty.columns, argument=argument)
             steps.append(Assign(name, expression))

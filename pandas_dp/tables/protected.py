@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from html import escape
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -289,6 +289,37 @@ class ProtectedFrame(pd.DataFrame):
 
     def _repr_data_resource_(self) -> None:
         """Nothing: a notebook would show the rows."""
+
+
+def _exact(name: str) -> Any:
+    """A method of pandas, which says where a question is asked if it is given a price or bounds."""
+    method = getattr(pd.DataFrame, name)
+
+    @wraps(method)
+    def told(self: ProtectedFrame, *args: Any, **kwargs: Any) -> Any:
+        if not _PRICED.isdisjoint(kwargs):
+            raise ArgumentTypeError(f"pandas' own {name}() takes no such argument: ask .dp(epsilon=0.5).{name}(...)")
+        return method(self, *args, **kwargs)
+
+    return told
+
+
+_PRICED = {"epsilon", "delta", "rho", "bounds", "keys"}
+for _name in (
+    "count",
+    "sum",
+    "mean",
+    "median",
+    "std",
+    "var",
+    "min",
+    "max",
+    "quantile",
+    "nunique",
+    "describe",
+    "value_counts",
+):
+    setattr(ProtectedFrame, _name, _exact(_name))
 
 
 def open_view(

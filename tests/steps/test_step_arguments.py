@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -109,3 +111,26 @@ def test_refusals_say_what_to_type_and_name_nothing_else(error, match, build):
     assert given <= {"age", "ward", "pay"}  # an argument's own, or an example's
     for cell in ("ICU", "1000", "500", "2024-03"):
         assert cell not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["pay/1000", "pay", "when.dt.month", "age > 30 and pay < 5"])
+def test_a_text_that_computes_with_columns_is_no_constant(text):
+    with pytest.raises(ArgumentValueError, match="names columns") as refused:
+        steps.assign(EMPTY, new=text)
+    line = str(refused.value).split("eval(")[1].split("). For")[0]
+    (made,) = steps.eval_(ast.literal_eval(line), EMPTY)
+    assert made.name == "new"
+    assert made.expression.columns() <= set(EMPTY.columns)
+    (constant,) = steps.assign(EMPTY, new=lambda d: text)
+    assert constant.apply(TABLE)["new"].tolist() == [text] * 4
+
+
+@pytest.mark.parametrize("text", ["A", "high-low", "new york", "1", "day.dt.month", "'pay'", ""])
+def test_a_text_of_no_column_is_a_constant(text):
+    (made,) = steps.assign(EMPTY, new=text)
+    assert made.apply(TABLE)["new"].tolist() == [text] * 4
+
+
+def test_a_text_names_no_column_that_a_name_cannot_be_typed_for():
+    with pytest.raises(ArgumentValueError, match=r"eval\('x = pay / 2'\)"):
+        steps.assign(EMPTY, **{"my pay": "pay/2"})

@@ -213,7 +213,7 @@ def test_equal_questions_are_equal_steps_and_others_are_not():
     assert one(steps.query("age > 3", EMPTY)) == one(steps.filter_(pd.col("age") > 3, EMPTY))
     assert one(steps.eval_("k = age * 2", EMPTY)) == one(steps.assign(EMPTY, k=lambda d: d.age * 2))
     distinct = [
-        *(one(steps.assign(EMPTY, k=constant)) for constant in (1, 1.0, True, "1", "age")),
+        *(one(steps.assign(EMPTY, k=constant)) for constant in (1, 1.0, True, "1", lambda d: "age")),
         *(one(steps.fillna({"pay": constant}, EMPTY)) for constant in (1, 1.0)),
         *(one(steps.clip(*bounds, EMPTY, columns="pay")) for bounds in ((0, 1), (0.0, 1), (None, 1), (0, None))),
         one(steps.assign(EMPTY, k=pd.col("age"))),
