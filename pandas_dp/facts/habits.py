@@ -21,11 +21,13 @@ def reread(call: Refused) -> str:
     """What a call takes and the line to type, where its arguments stand in another order or form; no text for others."""
     if call.written is None or not hasattr(call.asked, "_empty"):
         return ""
-    node, columns = call.written.node, call.columns
+    node = call.written.node
+    columns = {*call.asked._frame.columns} if call.name == "protect" else call.columns  # no budget knows it yet
     named = ((one, column_of(one, call.written.frame, columns)) for one in node.args)
     node.args = [ast.Constant(column) if column else one for one, column in named]
     why = (
-        _by_column(call.name, node, columns)
+        _of_persons(call.name, node, columns, call.written.frame)
+        or _by_column(call.name, node, columns)
         or _in_order(call.name, node, columns)
         or _as_rows(call.name, node, columns)
     )
@@ -59,6 +61,35 @@ def _value(node: ast.expr) -> Any:
     with suppress(ValueError, TypeError):
         return ast.literal_eval(node)
     return object()
+
+
+def _of_persons(name: str, node: ast.Call, columns: set[Any], frame: str) -> str:
+    """Whose rows a budget protects, named by place, by a column in its place or by the column's own name."""
+    if name != "protect":
+        return ""
+    placed = [*map(_value, node.args)]
+    if len(placed) in (2, 3) and _is_column(placed[1], columns):
+        names = ("unit", "max_rows") if len(placed) == 3 else ("unit",)
+        node.keywords = [*map(ast.keyword, names, node.args[1:]), *node.keywords]
+        node.args = node.args[:1]
+        return _capped(node)
+    for word in node.keywords:
+        if word.arg == "unit" and (column := column_of(word.value, frame, columns)):
+            word.value = ast.Constant(column)
+            return _capped(node)
+        if word.arg in columns and type(_value(word.value)) is int:
+            cap = ast.keyword("max_rows", word.value)
+            word.arg, word.value = "unit", ast.Constant(word.arg)
+            node.keywords.append(cap)
+            return _capped(node)
+    return ""
+
+
+def _capped(node: ast.Call) -> str:
+    """The person column by its name, and how many rows of each count."""
+    if not any(word.arg == "max_rows" for word in node.keywords):
+        node.keywords.append(ast.keyword("max_rows", ast.Constant(10)))
+    return "takes the person column as unit=, and how many rows of each count as max_rows="
 
 
 def _by_column(name: str, node: ast.Call, columns: set[Any]) -> str:

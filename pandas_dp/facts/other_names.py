@@ -8,7 +8,7 @@ _OTHER_NAMES = {
     "bounds": "range limits clip clipping lower upper min_value max_value",
     "bins": "edges buckets",
     "keys": "categories values labels groups",
-    "unit": "user user_id id privacy_unit unit_column privacy_id person",
+    "unit": "user user_id id privacy_unit unit_column privacy_id person people individual patient customer by group",
     "max_rows": "max_contributions max_contribution contributions contribution_bound cap rows_per_unit max_rows_per_unit",
     "max_groups": "l0 l0_sensitivity max_partitions max_partitions_contributed max_groups_contributed",
     "max_rows_per_group": "linf linf_sensitivity max_contributions_per_partition max_rows_per_partition",

@@ -692,3 +692,28 @@ def test_a_variable_in_another_order_stays_a_variable():
     book = Notebook(**UNIT)
     book.names["ends"] = (100, 0)
     assert book.run(f"{PRICE}.mean('age', bounds=ends)").endswith("mean('age', bounds=(lower, upper))")
+
+
+PERSONS = "df.dp.protect(epsilon=5, name='persons', "
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        f"{PERSONS}patient_id=7)",
+        f"{PERSONS}unit=df.patient_id, max_rows=7)",
+        f"{PERSONS}group='patient_id', max_contributions=7)",
+        f"{PERSONS}by='patient_id', cap=7)",
+        f"{PERSONS}person='patient_id', max_rows=7)",
+        "df.dp.protect(5, 'patient_id', 7, name='persons')",
+    ],
+)
+def test_a_budget_for_persons_stays_one_for_persons(typed):
+    """However its column was named: the line protects persons, with the cap that was typed, and opens the budget."""
+    book = Notebook()
+    book.names["df"] = visits()
+    line = advised(book.run(typed), typed)
+    words = {word.arg: ast.literal_eval(word.value) for word in ast.parse(line, mode="eval").body.keywords}
+    assert (words["unit"], words["max_rows"]) == ("patient_id", 7)
+    assert book.run(line) is None
+    book.names["df"].dp.session.close()
