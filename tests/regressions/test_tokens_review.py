@@ -322,7 +322,7 @@ def test_nothing_that_shows_rows_takes_another_read_of_a_file_whose_session_is_o
 
 def test_the_refusal_says_that_what_is_written_later_is_not_seen():
     assert "protected again" not in UnverifiedFrameError.TEXT
-    assert "Later changes to a protected frame do not affect its answers" in UnverifiedFrameError.STEPS
+    assert "Later changes to a protected frame do not affect its answers" in UnverifiedFrameError.MORE
 
 
 def test_threads_that_ask_a_frame_first_are_all_answered():
