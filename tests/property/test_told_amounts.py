@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from support.frames import fresh
 
 import pandas_dp
-from pandas_dp.books import amounts, budget_words, certificate, odometer
-from pandas_dp.books.amounts import deciding, proved
+from pandas_dp.books import budget_words, certificate, odometer
+from pandas_dp.books.amounts import deciding, proved, told_amount
 from pandas_dp.books.certificate_contents import Account
 from pandas_dp.core import filters
 from pandas_dp.core.budget import Budget, Charge, State
@@ -169,7 +169,7 @@ def test_prices(amount):
     assert number(str(Price(epsilon=amount)).partition("=")[2]) >= amount
     assert number(str(Price(rho=amount)).partition("=")[2]) >= amount
     assert F(repr(as_float(amount))) >= amount
-    assert number(amounts.told_amount(amount).removeprefix("about ")) >= amount
+    assert number(told_amount(amount).removeprefix("about ")) >= amount
     ahead = Preview("", "", None, False, None, "", None, Charge(amount, amount / 7, amount / 10**7), "rho", F(3))
     assert F(repr(ahead.epsilon)) >= amount
     assert F(repr(ahead.delta)) >= amount / 10**7

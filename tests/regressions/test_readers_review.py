@@ -151,7 +151,9 @@ ADDED = {
     "rename": lambda d: d.rename({"new": "x"}),
     "score": lambda d: d.select([1], score="new >= candidate", cap=1),
 }
-ADDED_LATER = r"'new' was put into this frame after it was protected, so the session does not have it: make it by (df\.dp|d)\.assign"
+ADDED_LATER = (
+    r"'new' was put into this frame after it was protected, so the session does not have it: make it by (df\.dp|d)\."
+)
 
 
 @pytest.mark.parametrize("name", ADDED)
