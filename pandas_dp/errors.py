@@ -200,7 +200,7 @@ class BudgetExceededError(PandasDPError):
 
 
 class UnverifiedFrameError(PandasDPError):
-    """The frame is not one a session protects. Nothing but the name of the variable differs from frame to frame."""
+    """The frame is not one a session protects. The message never depends on the rows: only the name of the variable varies."""
 
     TEXT = "this DataFrame is not the one that was protected, and no df.dp step made it"
     STEPS = "df.dp.query('age >= 65') in place of df[df['age'] >= 65]"

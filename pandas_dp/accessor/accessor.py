@@ -281,7 +281,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             What is hidden: whether a unit is in the table, or only the content of its rows.
         schema : Schema or dict, optional
             Public bounds and keys by column. Its keys are used if a call names none, so none are discovered. A table that
-            joins without a schema takes over that of the table before it, as far as it fits its columns; ``schema={}``
+            joins without a schema takes over the schema of the table before it, for the columns that both have; ``schema={}``
             prevents this.
         accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
             How prices are counted; fixed by the first question. All of them hold if prices are chosen after seeing answers.
@@ -309,7 +309,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             number itself. True refers to the rows that an object has when it is first protected.
         reason : str, optional
             Why a frame made from a table of an open budget may have its own budget, or why a ledger file, or a budget in it,
-            is made beside one of a similar name, or of the same name in the folder where Python ran before. It is recorded, and
+            is made beside one of a similar name, or of the same name in the previous working directory. It is recorded, and
             shown on the certificate.
         rho : number, optional
             In place of epsilon: the total in zero-concentrated differential privacy (zCDP). The delta is 1e-10 unless you type
@@ -350,8 +350,9 @@ class Accessor(RowSteps[pd.DataFrame]):
         its answers, unless columns were added or removed or a new version is typed. Another object is another table,
         unless it has the same table and version, or `pandas_dp.read_parquet` read both, while the session is open, from a file
         that nobody has written since.
-        What pandas makes of a protected frame joins the same budget as ``vouched``, and another one only with a `reason`. What
-        an implicit session spent is charged to this budget, even beyond its total; with a `unit` it is only noted.
+        What pandas makes of a protected frame joins the same budget and is marked as vouched for by you; it joins another one
+        only with a `reason`. What an implicit session spent is charged to this budget, even beyond its total; with a `unit` it
+        is only noted.
 
         Examples
         --------
@@ -571,7 +572,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         True
         """
         if not callable(function):
-            raise ArgumentTypeError("pipe() takes a query: df.dp.pipe(pandas_dp.query(epsilon=0.5).count())")
+            line = "df.dp.pipe(pandas_dp.query(epsilon=0.5).count())"
+            raise ArgumentTypeError(f"pipe() takes a function of the frame, or a query: {line}")
         return function(self._given(self._frame))
 
     @property

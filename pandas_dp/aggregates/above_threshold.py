@@ -78,7 +78,7 @@ class AboveThreshold(StreamRecipe):
         return condition
 
     def _words(self, left: int) -> str:
-        return f"{left:,} of {self.max_above:,} answers True"
+        return f"{left:,} of {self.max_above:,} True answers"
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The margin of an example of so many questions."""

@@ -224,7 +224,9 @@ class Caution(str):
     __slots__ = ()
 
 
-WHOLE = Caution("useless: the interval spans all of the bounds; try a larger epsilon or narrower bounds")
+WHOLE = Caution(
+    "useless: the interval covers the whole range between the bounds; try a larger epsilon or narrower bounds"
+)
 
 
 @dataclass(frozen=True)
@@ -249,8 +251,8 @@ ROWS = "rows"  # the unit of a count
 # of the price, where an error bar is bought: with 1 / 2 medians of incomes err 3 times as much
 BAR_SHARE = Fraction(2, 5)
 BAR_NOTE = "two fifths of the price pay for the error bar"
-NO_SIZE = "; row count not included"
-ERROR_BAR = "; error_bar=True buys an interval in values"
+NO_SIZE = "; the number of rows is not part of this answer"
+ERROR_BAR = "; error_bar=True buys an interval for the value itself"
 
 
 class Aggregate(ABC):
@@ -261,9 +263,10 @@ class Aggregate(ABC):
     public. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
     ``mixed`` is True where each row of the answer is about another function, ``counts_rows`` for numbers of rows,
     ``own_unit`` for what is in no unit of its column, as sums and variances are. ``sums`` is True where it sums values, of
-    which a unit has one total, whatever rows it is of; ``in_blocks`` says where all rows of a unit are, if it is answered
-    from blocks of whole units; ``counting`` are labels of what counts rows beside other functions: of columns, of a `mixed`
-    answer of rows. ``without_interval`` says what is known of an answer that has none.
+    which a unit has one total, whatever rows it is of; ``weighs`` is True where all rows of a unit count, and weigh less if
+    they are more than may; ``in_blocks`` says where all rows of a unit are, if it is answered from blocks of whole units;
+    ``counting`` are labels of what counts rows beside other functions: of columns, of a `mixed` answer of rows.
+    ``without_interval`` says what is known of an answer that has none.
 
     ``version`` is part of the key, too: whoever changes which noisy integers a recipe takes, in which order or at which scale,
     or what it makes of them, raises it, or stored ones would be replayed as another answer. Golden transcripts in
@@ -279,6 +282,7 @@ class Aggregate(ABC):
     counts_rows = False
     own_unit = False
     sums = False
+    weighs = False
     in_blocks: ClassVar[str | None] = None
     counting: ClassVar[frozenset[Hashable]] = frozenset()
     without_interval = "no interval known"
@@ -287,7 +291,7 @@ class Aggregate(ABC):
     @property
     def keeps_rows(self) -> bool:
         """Whether it leaves out rows of a unit with more than count."""
-        return not self.sums and self.in_blocks is None
+        return not (self.sums or self.weighs) and self.in_blocks is None
 
     def labelled(self, index: pd.Index[Any]) -> pd.Index[Any]:
         """The index of an answer as people read it in a table or plot."""
@@ -347,7 +351,12 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
         c, together = min(unit.rows_per_group, unit.rows), unit.rows_in_parts
         groups = "" if c == together == unit.rows else f" (in groups {together:,}, at most {c:,} in one)"
         cut = f"rows without {who} are not used; intervals do not cover what is clipped or left out"
-        notes.append(f"in a sum the total of each {who} is limited to that of {most} at a bound{groups}; {cut}")
+        notes.append(f"in a sum the total of each {who} is clipped to the total of {most} at a bound{groups}; {cut}")
+    if asked.weighs:
+        notes.append(
+            f"of a {who} with more than {most} all count, together as much as {most}; rows without {who} are not used; "
+            "intervals do not cover this"
+        )
     if asked.in_blocks is not None:
         notes.append(f"all rows of each {who} are used, {asked.in_blocks.format(unit.groups)}; {rest}")
     if asked.keeps_rows:

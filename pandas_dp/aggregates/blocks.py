@@ -299,7 +299,7 @@ def _winsorized(
         point_alone = Caution("both private quartiles are equal; their value is the answer")
         return Combined([point], name, None, (*few, point_alone), of)
     error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
-    notes = (*few, *noise_note(error, remedy), "half of the price chose the range that results were clipped to")
+    notes = (*few, *noise_note(error, remedy), "half of the price paid for the range that results were clipped to")
     return Combined([point], name, None if few else error, notes, of)
 
 
@@ -331,7 +331,9 @@ def rank_note(error: Guarantee, blocks: int, remedy: str) -> tuple[str, ...]:
 def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
     """Say so where blocks are known to be small, or nothing is known of it."""
     if rows is None:
-        return ("row count not included: an empty block counts as what the function returns for no rows",)
+        return (
+            "the number of rows is not part of this answer: an empty block counts as what the function returns for no rows",
+        )
     if rows >= ENOUGH_ROWS * blocks:
         return ()
     bias = "small blocks bias estimates, and empty ones say nothing about the rows"

@@ -226,7 +226,7 @@ class SelectByFrame(Choice):
     def assumed(self, terms: Terms) -> str:
         """The caller's word; where rows are replaced a step may also filter the new one, or only the old one."""
         rows = "one row more or fewer" if terms.unit.add_remove else "one row more, fewer or changed"
-        return f"{rows} moves each score by at most {show(self.sensitivity)}"
+        return f"{rows} changes each score by at most {show(self.sensitivity)}"
 
     def notes(self, error: Guarantee) -> tuple[str, ...]:
         """What a trial of the function on made-up rows showed."""

@@ -102,6 +102,8 @@ class Together(SingleLook):
     columns: tuple[str, ...]
     lattices: tuple[Lattice, ...]
 
+    weighs = True
+
     def look(self, terms: Terms) -> Measurement:
         """Nine integers for each pair."""
         return terms.noised(Products(self.columns, self.lattices))

@@ -43,7 +43,7 @@ from pandas_dp.facts.kinds import Kind
 # level itself, as large noise carries them there
 SHOWN, FEW, SHARE_OF_FEW = 0.99, 1 - 1e-6, 0.01
 UNKNOWN = Caution(
-    "no value where the 99 % interval spans all of the bounds: too few rows to tell; try a larger epsilon"
+    "no value where the 99 % interval covers the whole range between the bounds: too few rows to tell; try a larger epsilon"
 )
 SPLIT = Caution(
     "an interval as wide as the bounds, with a value: there are rows near both ends and few between, so the answer may "

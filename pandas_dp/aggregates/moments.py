@@ -68,6 +68,11 @@ class Mean(SingleLook):
     version = 3
 
     @property
+    def weighs(self) -> bool:  # type: ignore[override]
+        """In groups rows are drawn."""
+        return self.by is None
+
+    @property
     def by_rows(self) -> bool:  # type: ignore[override]
         """In groups it is always drawn alike."""
         return self.by is None
@@ -159,6 +164,11 @@ class Variance(SingleLook):
     full: bool = False
 
     version = 3
+
+    @property
+    def weighs(self) -> bool:  # type: ignore[override]
+        """In groups rows are drawn."""
+        return self.by is None
 
     @property
     def by_rows(self) -> bool:  # type: ignore[override]

@@ -89,7 +89,7 @@ class OwnFunction(SingleLook):
         who += f" in one {unit.period}" * bool(unit.period and unit.column)
         how = "more or fewer" if unit.add_remove else f"more, fewer or {other}"
         norm = f" in L{self.norm} norm" if len(self.names) > 1 else ""
-        return f"one {who} {how} moves what the function returns by at most {show(self.sensitivity)}{norm}"
+        return f"one {who} {how} changes the result by at most {show(self.sensitivity)}{norm}"
 
 
 @dataclass(frozen=True)

@@ -255,7 +255,7 @@ class MeanOfPopulation(SingleLook):
 
     question: Mean
 
-    by_rows = as_question("by_rows")
+    by_rows, weighs = as_question("by_rows"), as_question("weighs")
 
     @cached_property
     def _shared(self) -> SharedMoments:

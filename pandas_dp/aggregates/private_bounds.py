@@ -71,7 +71,7 @@ class PrivateBounds(Aggregate):
     bits: int
     whole: bool = False
 
-    by_rows, sums, buying, own_unit = map(as_question, ("by_rows", "sums", "buying", "own_unit"))
+    by_rows, sums, weighs, buying, own_unit = map(as_question, ("by_rows", "sums", "weighs", "buying", "own_unit"))
 
     @property
     def version(self) -> int:  # type: ignore[override]
@@ -237,7 +237,7 @@ class InOwnBounds(Aggregate):
         """That of its question, after 10 of its own."""
         return 10 + self.question.version
 
-    sums, own_unit = as_question("sums"), as_question("own_unit")
+    sums, weighs, own_unit = map(as_question, ("sums", "weighs", "own_unit"))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """As its question."""

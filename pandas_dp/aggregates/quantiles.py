@@ -290,7 +290,7 @@ class Extreme(Guaranteed):
             Caution(
                 f"not the {name} value, which belongs to one row: the quantile {show(1 - q if self.largest else q)}, "
                 f"with about {round(q * rows):,} of about {rows:,} rows {side} it; "
-                f"{show(100 * SIZE_SHARE)} % of the price counted them"
+                f"{show(100 * SIZE_SHARE)} % of the price paid for the number of rows"
             ),
         )
 

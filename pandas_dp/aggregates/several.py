@@ -123,7 +123,7 @@ class Several(Aggregate):
         """The latest of its questions; sums may have a look of their own since the third."""
         return max(3 if self.sums else 1, *(part.question.version for part in self.parts))
 
-    sums, by_rows, keeps_rows = map(of_any, ("sums", "by_rows", "keeps_rows"))
+    sums, weighs, by_rows, keeps_rows = map(of_any, ("sums", "weighs", "by_rows", "keeps_rows"))
 
     @property
     def counting(self) -> frozenset[Hashable]:  # type: ignore[override]

@@ -119,6 +119,11 @@ class SharedMoments(SingleLook):
         """As its questions."""
         return any(question.by_rows for question in self.questions)
 
+    @property
+    def weighs(self) -> bool:  # type: ignore[override]
+        """As its look."""
+        return self.by is None
+
     def form(self, terms: Terms) -> Form:
         """What is released."""
         full = any(question.full for question in self.questions if isinstance(question, Mean | Variance))

@@ -114,7 +114,7 @@ TAILS: dict[str, Callable[[float], float]] = {
 
 
 BEST_NOISE = "polynomial_laplace"
-NOTE = "the size of this noise depends on the data and is private, so no error bar is free"
+NOTE = "the size of this noise depends on the data and is private, so an error bar has to be paid for"
 
 
 @dataclass(frozen=True)

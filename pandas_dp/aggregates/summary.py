@@ -54,6 +54,7 @@ class Summary(Aggregate):
     full: bool = False
 
     version = 3
+    weighs, keeps_rows = True, True  # its sums, and its quantiles
     by_rows = True
     mixed = True
     counting = frozenset({"count"})

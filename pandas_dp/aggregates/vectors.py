@@ -288,5 +288,8 @@ class KMeans(VectorOfBlocks):
 
     def shown(self, values: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
         """Return a table with one row for each centre."""
-        note = "centres of blocks are matched by their order in the first column: clusters close in it are mixed up"
+        note = (
+            "centres of blocks are matched by their order in the first column: clusters that are close in that column may be "
+            "mixed up"
+        )
         return pd.DataFrame(values), (note,)

@@ -97,7 +97,11 @@ class WinsorizedMean(Aggregate):
         rows, what = noisy - noise_of(size).half_width(LEVEL), "rows" if terms.unit.column is None else "units"
         bought = f"{show(100 * SIZE_SHARE)} % of the price bought the number of {what}"
         if rows >= least:
-            return (yield from self._winsorized(terms, rows, (f"at least {rows:,} {what} with 97.5 %; {bought}",)))
+            return (
+                yield from self._winsorized(
+                    terms, rows, (f"at least {rows:,} {what} with 97.5 % confidence; {bought}",)
+                )
+            )
         mean = self._mean
         answer = yield from mean.steps(rest)
         few = f"not a Winsorized mean, as there may be fewer than the {least:,} {what} that it needs: method='rotated' was used"

@@ -24,7 +24,7 @@ from pandas_dp.facts.periods import Periods
 USUAL_DELTA = Fraction(1, 10**6)  # of a budget that gets one for finding keys
 MOST_DELTA = Fraction(1, 100)  # of a total that is proposed
 SMALL = "ask with a small delta: it must be far below 1 / people, such as delta=1e-7"
-_EXTENDED = r"(, or give it a delta|; raise it on record): df\.dp\.session\.extend\([^()]*\)"
+_EXTENDED = r"(, or give the budget a delta|; raise it on record): df\.dp\.session\.extend\([^()]*\)"
 STEPS = Fraction(1, 10**9)  # more than sums of divergences are rounded up
 MOST_POOR = 3  # periods that a refusal names
 
@@ -129,7 +129,7 @@ def difference(row: Row, budget: Budget, unit: PrivacyUnit, used: bool) -> Ledge
     follow |= {term for term in ("max_groups", "max_rows_per_group") if old[term] == old["max_rows"] != new["max_rows"]}
     terms = [term for term in old | new if old.get(term) != new.get(term) and term not in follow] or ["epsilon"]
     total = "".join(f"{to}={new[term]}, " for to, term in (("to", "epsilon"), ("to_delta", "delta")) if term in terms)
-    way_out = f"{'once something was asked' if used else 'since another process opened it'}, this cannot change"
+    way_out = f"{'once something was asked' if used else 'since another process opened it'}, this cannot be changed"
     if row.privacy_unit == unit and total:
         lower = budget.epsilon < known.epsilon or budget.delta < known.delta
         way_out = f"to raise it on record, continue and then type df.dp.session.extend({total}reason='...')"
@@ -164,8 +164,8 @@ def _of_pure(rule: PureFilter, state: State, charge: Charge, most: Fraction) -> 
         return "delta", f"a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
     more = _more_delta(max(10 * charge.delta, USUAL_DELTA))
     return "delta", (
-        "this budget has no delta, so there is no Gaussian noise and no key discovery: list keys= and leave out delta= and "
-        f"rho= ({fits}), or {f'give it a delta: {more}' if more else SMALL}"
+        "this budget has no delta, so there is no Gaussian noise and no key discovery: leave out delta= and rho=, and "
+        f"list keys= of groups ({fits}), or {f'give the budget a delta: {more}' if more else SMALL}"
     )
 
 

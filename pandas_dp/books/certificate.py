@@ -161,8 +161,8 @@ def _books(account: Account) -> str:
     """What is spent and left in every currency."""
     rule, state, unit = account.rule, account.state, account.unit
     budget, spent, left = rule.budget, account.spent, odometer.left(rule, state, unit, None)
-    words = [("Spent, in the words of the session", str(spent)), ("Left", str(left) if left.epsilon > 0 else "used up")]
-    told, spent = "Spent and left in every currency in which this budget is counted", getattr(spent, "period", spent)
+    words = [("Spent, as the session prints it", str(spent)), ("Left", str(left) if left.epsilon > 0 else "used up")]
+    told, spent = "Spent and left in every measure in which this budget is counted", getattr(spent, "period", spent)
     if unit.period:
         told, words[1] = f"{told}, in the {unit.period} that spent most", ("Left", str(left))
     finite = spent.epsilon.is_finite()
@@ -170,7 +170,7 @@ def _books(account: Account) -> str:
         None if isinstance(rule, ZCDPFilter) else Fraction(left.epsilon)
     )  # of these epsilons no difference tells anything
     proved = (Fraction(spent.epsilon) if finite else None, rest, budget.epsilon)
-    sums: list[tuple[str, Any, Any, Any]] = [("Epsilon, proved for what was answered", *proved)]
+    sums: list[tuple[str, Any, Any, Any]] = [("Epsilon spent, as proved", *proved)]
     if budget.delta:
         sums.append(("Delta at that epsilon", Fraction(spent.delta), Fraction(left.delta), budget.delta))
     sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in deciding(rule, state)]

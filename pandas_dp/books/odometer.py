@@ -34,7 +34,7 @@ from pandas_dp.release.text import COUNTED
 
 WHILE_NONE = ", as long as no question spends delta"
 NOTHING = "nothing: more was charged than this budget can count"
-SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has none"
+SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has no finite epsilon"
 
 
 def spent_of(ledger: Ledger, name: str, unit: PrivacyUnit) -> Odometer:
@@ -217,7 +217,7 @@ def raised(
     before = (part.partition("=")[2] for parts in terms for part in parts if part.startswith(f"{term}="))
     if asked < known and not any(show(Fraction(text)) == show(asked) for text in before):  # earlier versions: 0.000001
         raise ArgumentValueError(
-            f"{argument} must be the new total: it is {term}={show(known)} and can only be raised: {line}. A smaller one for "
+            f"{argument}= must be larger than the present total, {term}={show(known)}: {line}. A smaller one for "
             "other data needs another name: df2.dp.protect(epsilon=3, name='other')"
         )
     return max(asked, known)

@@ -87,9 +87,9 @@ class PrivacyUnit:
         if self.column is None:
             return f"one row{where}"
         if self.groups == self.rows == self.rows_per_group:
-            return f"all rows of one {self.column!r}{where} (at most {self.rows} count)"
+            return f"all rows of one {self.column!r}{where} (uses at most {self.rows} of them)"
         inside = f"in at most {self.groups} groups, at most {self.rows_per_group} in each"
-        return f"all rows of one {self.column!r}{where} (at most {self.rows} count, {inside})"
+        return f"all rows of one {self.column!r}{where} (uses at most {self.rows} of them, {inside})"
 
 
 @dataclass(frozen=True)

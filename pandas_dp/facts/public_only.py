@@ -200,7 +200,7 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
             f"{where}{'...' if scalar is ... else repr(value)} is a placeholder; type the value itself{line}"
         )
     if isinstance(scalar, range):
-        what = where.replace(" must be typed, and ", ": ")
+        what = where.replace(" must be written out as plain values: ", ": ")
         raise ArgumentValueError(f"{what}no call takes a range of more than {LONGEST:,} numbers")
     if isinstance(scalar, UNORDERED):
         if not name:  # a constant of a step, where .isin({'a', 'b'}) alone takes one, and asks the same in any order
@@ -233,14 +233,14 @@ def entries(given: Iterable[Any], name: str) -> Iterable[Any]:
     if isinstance(given, Held | tuple):
         return given
     kept = tuple(given)
-    check_typed(kept, f"{name} must be typed, and ", name)
+    check_typed(kept, f"{name} must be written out as plain values: ", name)
     return kept
 
 
 def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
     """Do that for the arguments of a call, by their names."""
     for name, value in arguments:
-        check_typed(value, f"{call}: {name} must be typed, and ", name)
+        check_typed(value, f"{call}: {name} must be written out as plain values: ", name)
 
 
 def _scalar(value: Any, depth: int = 0) -> Any:

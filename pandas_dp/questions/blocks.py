@@ -409,7 +409,7 @@ class BlockQuestions(PreparedFrame):
         >>> 950 < seniors < 1050
         True
         >>> seniors.assumes
-        'one row more or fewer moves what the function returns by at most 1'
+        'one row more or fewer changes the result by at most 1'
         >>> halves = df.dp(epsilon=1).release(
         ...     lambda d: [(d["age"] < 40).sum(), (d["age"] >= 40).sum()], sensitivity=1, names=["young", "old"]
         ... )

@@ -334,8 +334,8 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema if left out. Never from the data. "private" estimates bounds, powers of
-            two, with 15 % of the price.
+            In the units of measurement of the column; from the schema if left out. Never from the data. "private" estimates
+            bounds, powers of two, with 15 % of the price.
 
         Returns
         -------
@@ -386,9 +386,9 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema if left out. Never from the data. "private" estimates bounds, powers of two,
-            with 15 % of the price. If each row is a unit, the rest also pays for the number of clipped rows, and the noise of
-            the mean is 1.4 times as large.
+            In the units of measurement of the column; from the schema if left out. Never from the data. "private" estimates
+            bounds, powers of two, with 15 % of the price. If each row is a unit, the rest also pays for the number of clipped
+            rows, and the noise of the mean is 1.4 times as large.
         method : {"rotated", "winsorized", "trimmed"}
             "rotated", the default, is the ratio of two noisy sums, see the notes. It is best if the bounds fit. "winsorized"
             is a Winsorized mean of the means of about 850 / epsilon random blocks, for bounds that are very wide because
@@ -414,15 +414,15 @@ class PricedFrame(
 
         Notes
         -----
-        The whole price buys two sums whose ratio is the mean. Under add_remove, a unit moves the two by max_rows (upper -
+        The whole price buys two sums whose ratio is the mean. Under add_remove, a unit moves the two by max_rows * (upper -
         lower) in total. Under replace_one, it moves them by twice that, but there the two sums are centred (the distances from
         the middle of the bounds, and the number of rows), which makes the error 1.4 times smaller. If the number of rows is
         public (replace_one with rows=True, a table in memory, no filter) and the schema replaces the column's missing values
-        by a constant, only one sum is bought and divided by that number; the error is that of ``sum``, divided by it. The rows
-        of a unit with more than max_rows rows get a smaller weight, together that of max_rows rows. The error of "winsorized"
+        by a constant, only one sum is bought and divided by that number; the error is that of ``sum``, divided by it. All
+        rows of a unit with more than max_rows rows count, together as much as max_rows rows. The error of "winsorized"
         does not grow with the bounds; it shrinks with the square root of the rows. It is larger than that of the default
-        unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the column. A twentieth of the
-        price buys the number of rows (units, if units have several rows). If there may be too few rows, by this noisy number
+        unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the column. For it, a twentieth of
+        the price buys the number of rows (units, if units have several rows). If there may be too few rows, by this noisy number
         at 97.5 % confidence, "rotated" is used, and the answer says so. If the number is public and no value can be missing,
         nothing is spent on it, and a number that is too small is refused. The charge is the same in every case. The noise of
         "trimmed" is about 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less and seldom 10 times as

@@ -89,7 +89,7 @@ def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme, step: Any) 
     apart = Unit.of(question.kind).text(lattice.step)
     steps = "growing from" if isinstance(lattice, Grid) else "of"
     whole = "; for whole numbers type step=1" if question.kind.name == "number" and lattice.step < 1 else ""
-    note = f"ranks are those of values rounded to the possible answers, in steps {steps} {apart}{whole}"
+    note = f"values are first rounded to the possible answers, in steps {steps} {apart}{whole}"
     typed = step is not None or frame._facts(question.column).step is not None
     return (note if typed else Caution(note),)
 
@@ -165,10 +165,10 @@ class QuantileQuestions(PreparedFrame):
             Rounded to six decimals. Several levels share the price. Three or more are asked together, which costs about
             log2(levels) shares instead of one for each level, wherever that is the more accurate way.
         bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
-            In the column's unit; values outside count at the ends. From the schema if left out. If an end is None, the
-            possible answers on that side get farther apart: their distance from the known end (or from 0) grows by 1 % from
-            each to the next, up to 1e300, or 2**64 for integers. On an open side, there should be more than 25/epsilon rows
-            beyond the quantile; otherwise the answer may lie far outside the data. "private" estimates bounds with 15 % of the
+            In the units of measurement of the column; values outside count at the ends. From the schema if left out. If an end
+            is None, the possible answers on that side get farther apart: their distance from the known end (or from 0) grows by
+            1 % from each to the next, up to 1e300, or 2**64 for integers. On an open side, there should be more than 25/epsilon
+            rows beyond the quantile; otherwise the answer may lie far outside the data. "private" estimates bounds with 15 % of the
             price.
         step : number, optional
             Distance of the possible answers: type ``step=1`` for whole numbers. The default is 1 for ``Int64`` and other

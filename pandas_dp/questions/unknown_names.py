@@ -237,8 +237,8 @@ def missing_question(
 
 
 NO_COLUMN = (
-    "df.dp[...] selects nothing: a column comes after the price, df.dp(epsilon=0.5)['age'].mean(bounds=(lower, upper)); "
-    "rows are chosen by df.dp.query('age >= 65')"
+    "df.dp[...] cannot select rows or columns: a column comes after the price, "
+    "df.dp(epsilon=0.5)['age'].mean(bounds=(lower, upper)); rows are chosen by df.dp.query('age >= 65')"
 )
 
 

@@ -134,7 +134,9 @@ def _range(pair: Sequence[Any], edges: tuple[Any, ...], place: int, line: str) -
     except (TypeError, ValueError):
         first = last = 0
     if first >= last:
-        raise ArgumentValueError(f"query {place} of the workload must be two edges of the bins in their order: {line}")
+        raise ArgumentValueError(
+            f"query {place} of the workload must be a pair of bin edges in ascending order: {line}"
+        )
     row = np.zeros(len(known) - 1)
     row[first:last] = 1
     return row

@@ -341,7 +341,7 @@ class Release(Spelled):
         >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
         >>> session = df.dp.protect(epsilon=3, name="csv example")
         >>> print(df.dp(epsilon=1).count().to_csv().splitlines()[0])
-        # interval 95 %, epsilon 1, discrete Laplace
+        # 95 % interval, epsilon 1, discrete Laplace
         """
         shown = guarded(self._legible(self.interval(level), level))
         return write_csv(shown, self._comments(level), path, options)
@@ -449,7 +449,7 @@ class Release(Spelled):
         else:
             unknown = self.query.aggregate.without_interval
             of, more = OF_BOTH[drawn or self.query.aggregate.mixed] if self._sampled() is not None else ("", "")
-            error = unknown if known is None else f"{self._each}interval{of} {percent(level)}{more}"
+            error = unknown if known is None else f"{percent(level)} interval{'s' * bool(self._each)}{of}{more}"
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:

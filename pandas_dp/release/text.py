@@ -52,7 +52,7 @@ def protected(unit: PrivacyUnit) -> str:
     >>> protected(PrivacyUnit())
     'each row (add/remove)'
     >>> protected(PrivacyUnit("pid", 3, 3, 3))
-    "all rows of each 'pid' (at most 3 count; add/remove)"
+    "all rows of each 'pid' (uses at most 3 of them; add/remove)"
     """
     whose, relation = str(unit).replace("one ", "each ", 1), "add/remove" if unit.add_remove else "replace one"
     return f"{whose.removesuffix(')')}; {relation})" if whose.endswith(")") else f"{whose} ({relation})"

@@ -298,7 +298,7 @@ class Vector(FirstSteps, Release):
         >>> session = df.dp.protect(epsilon=3, name="to_csv example")
         >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
         >>> print(ages.to_csv().splitlines()[0])
-        # each interval 95 %, epsilon 1, discrete Laplace
+        # 95 % intervals, epsilon 1, discrete Laplace
         """
         if self._changed():
             return write_csv(self._current(), [], path, options)

@@ -222,10 +222,10 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
             )
         whole = next(iter(budgets))
         raise ArgumentValueError(
-            f"this frame was made from a table of the budget {whole.name!r}, which already counts what is asked about its "
+            f"this frame was made from a table of the budget {whole.name!r}, which already counts every question about these "
             f"people. Ask that table: df.dp.query(...), or let that budget answer for the frame: {whole._terms()}. To begin "
-            f"anew: {whole._terms()}.close(), then protect again; the two budgets add up. If it is about other people, say so "
-            f"on record: {line}"
+            f"anew: {whole._terms()}.close(), then protect again; the epsilons of both budgets add up. If it is about other "
+            f"people, say so on record: {line}"
         )
     return "source"
 
@@ -259,7 +259,7 @@ def _public_rows(
 def join(frame: pd.DataFrame, session: Session, said: Content, reason: Any = None) -> Session:
     """Answer for one more table about the same units on an open session."""
     if not isinstance(session, Session):
-        raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
+        raise ArgumentTypeError("session= must be a pandas_dp Session: df2.dp.protect(session=df.dp.session)")
     session._open()
     frames.check_no_part(session)
     if session._implicit:  # which ends as soon as a table is put on a budget

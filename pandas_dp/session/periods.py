@@ -114,7 +114,7 @@ def notes(ledger: Ledger, name: str, table: Table, given: gate.Given) -> tuple[s
     time, drawn = ledger._store.transact(READ, lambda connection: connection.execute(DRAWN, asked).fetchone())
     time = drawn or time
     # also of an answer that is drawn just now: the files of a job that is started again stay as they are
-    return said, f"as of {time[:16].replace('T', ' ')} UTC: another version, or fresh=True in Python, buys a new one"
+    return said, f"as of {time[:16].replace('T', ' ')} UTC: a new answer needs another version, or fresh=True in Python"
 
 
 def fit(error: Exception | None, session: Session) -> None:

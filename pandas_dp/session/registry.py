@@ -46,7 +46,7 @@ REFUSED = (
 )
 EPSILON = 5
 OPENED = (
-    f"no session protects this DataFrame: one was opened for it with a total of epsilon={EPSILON}, one row per unit, "
+    f"this DataFrame was not protected, so a session was opened for it, with a total of epsilon={EPSILON}, one row per unit, "
     "add_remove; it is lost when Python stops. To set the total and the unit yourself, first type: "
     "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
 )
@@ -58,7 +58,7 @@ SUCCEEDED = (
     "this session ended when a budget was named for its answers; nothing was charged: protect the frame, then ask again"
 )
 MOST_NAMES = 10
-CARRIED = "answers given before this budget was named"
+CARRIED = "answers given before protect was called"
 OUTSIDE = "answers about rows ({price}) came before this budget; it does not limit what they tell about a {unit!r}"
 _carried: set[tuple[str | None, str]] = set()  # budgets that the answers of the implicit session are on record of
 

@@ -46,7 +46,7 @@ def check_new(path: str | None, name: str, reason: str | None, known: Sequence[s
         how = f"say why, on record: {REASON.format(argument='name', name=name)}"
     if whole:
         error = LedgerError(
-            f"{where} has no budget named {name!r}, but {listed(whole)}. For a new one, which adds up with them, {how}"
+            f"{where} has no budget named {name!r}; it has {listed(whole)}. For a new one, which adds to what they spend, {how}"
         )
         error._budgets = tuple(whole)
         raise error

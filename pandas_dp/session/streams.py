@@ -115,7 +115,7 @@ class ThresholdStream(Stream):
     >>> session = df.dp.protect(epsilon=3, name="threshold stream example")
     >>> stream = df.dp(epsilon=1).above_threshold(1500, max_above=2)
     >>> stream.left
-    '2 of 2 answers True'
+    '2 of 2 True answers'
     """
 
     _aggregate: above_threshold.AboveThreshold
@@ -136,7 +136,7 @@ class ThresholdStream(Stream):
         Raises
         ------
         StreamClosedError
-            All answers True were given, the stream or its session was closed, or a question failed.
+            All True answers were given, the stream or its session was closed, or a question failed.
         QueryFailedError, NoSessionError, ArgumentTypeError, ArgumentValueError
 
         Notes

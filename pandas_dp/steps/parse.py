@@ -151,7 +151,7 @@ def _parse(source: str, mode: str, argument: str, written: str) -> Any:
         raise ArgumentValueError(f"{argument}: dates and text are written in quotes: {mended!r}")
     raise ArgumentValueError(
         f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\"; a name that is not "
-        f"valid in Python needs `backticks`{'; equal is ==' * bool(ASSIGNED.search(source))}"
+        f"valid in Python needs `backticks`{'; for equality write ==' * bool(ASSIGNED.search(source))}"
     )
 
 

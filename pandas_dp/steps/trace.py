@@ -33,8 +33,8 @@ from pandas_dp.steps.operations import COMPARED, FUNCTIONS, OPERATORS
 
 _DATA = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray)
 _NOT_A_TRUTH = (
-    "a column has no single truth value: use & | ~ instead of and, or, not, if and chained comparisons, with each "
-    "comparison in parentheses, as in (d.x > 0) & (d.x < 9), or .between(0, 9), or .isin([...]) instead of in"
+    "a column has no single truth value: use &, | and ~ in place of 'and', 'or', 'not', 'if' and chained comparisons, with "
+    "each comparison in parentheses, as in (d.x > 0) & (d.x < 9), or .between(0, 9), or .isin([...]) in place of 'in'"
 )
 
 

@@ -278,7 +278,7 @@ class ProtectedFrame(pd.DataFrame):
     def __repr__(self) -> str:
         """Name the columns; nothing is said of the rows."""
         columns = f"{len(self.columns):,} column{'' if len(self.columns) == 1 else 's'}"
-        exact = "pandas itself answers exactly"
+        exact = "pandas' own methods give exact, unprotected results"
         return f"<protected, {columns}, rows not shown: ask .dp, such as .dp(epsilon=0.5).count(); {exact}>"
 
     def _repr_html_(self) -> str:

@@ -133,7 +133,7 @@ def test_a_median_with_an_error_bar():
     )
     alone = dp.sample_and_aggregate(middle, bounds=(0, 100), aggregator="median")
     assert "of the 50 sorted block results" in repr(alone)
-    assert "; error_bar=True buys an interval in values)" in repr(alone)
+    assert "; error_bar=True buys an interval for the value itself)" in repr(alone)
     smooth = dp.sample_and_aggregate(middle, bounds=(0, 100), blocks=20, aggregator="smooth")
     assert "buys" not in repr(smooth)
     few = dp.sample_and_aggregate(middle, bounds=(0, 100), error_bar=True)  # too few rows are known of: a mean

@@ -152,8 +152,8 @@ def test_a_score_of_the_whole_table_has_a_price_too(frame):
         return
     bought = ask()
     assert bought.interval().score <= 25
-    assert bought.assumes == "one row more or fewer moves each score by at most 1"
-    assert "assumes one row more or fewer moves each score by at most 1" in repr(bought)
+    assert bought.assumes == "one row more or fewer changes each score by at most 1"
+    assert "assumes one row more or fewer changes each score by at most 1" in repr(bought)
     assert '"assumes": "one row' in bought.to_json()
 
 

@@ -373,7 +373,7 @@ def test_too_few_rows_to_tell_have_no_value():
     missing = [answer for answer in answers if math.isnan(answer)]
     assert len(missing) > 31
     assert missing[0].interval() == (10, 20)
-    assert "no value where the 99 % interval spans all of the bounds" in repr(missing[0])
+    assert "no value where the 99 % interval covers the whole range between the bounds" in repr(missing[0])
     assert json.loads(missing[0].to_json())["value"] is None
     ask = {"bounds": ("2013-01-01", "2014-01-01"), "error_bar": True}
     dates = [df.dp(epsilon=0.5, fresh=True).median("day", **ask) for _ in range(40)]

@@ -257,7 +257,7 @@ def test_what_people_are_told(adult):
 def test_what_people_are_told_of_groups(adult):
     df = protected(adult.copy(), epsilon=10)
     series = df.dp(epsilon=1).groupby("sex", keys=["Female", "Male"])["age"].mean(bounds="private")
-    assert repr(series).splitlines()[-1].startswith("each interval 95 %, epsilon 1, of values clipped to [16, 128]")
+    assert repr(series).splitlines()[-1].startswith("95 % intervals, epsilon 1, of values clipped to [16, 128]")
     assert df.dp.session.spent == "epsilon=1"
 
 

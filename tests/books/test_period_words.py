@@ -134,7 +134,7 @@ def test_session_certificate_statement_and_answers_say_it():
     assert session.group(3) == "any 3 units of 'who' in one day together: epsilon=3"
     answer = frame.dp.period("2026-11-23").dp(epsilon=1).count()
     assert "epsilon 1 for one 'who' in one day" in repr(answer)
-    assert str(answer.unit) == "all rows of one 'who' in one day (at most 2 count)"
+    assert str(answer.unit) == "all rows of one 'who' in one day (uses at most 2 of them)"
     assert (
         "all answers together: epsilon=1, for one unit of 'who' more or less in one day, more for one in several"
         in (session.left.guarantee)

@@ -42,7 +42,7 @@ def run(capsys, *arguments):
 def test_show_tells_what_is_protected_spent_and_left(capsys, books):
     code, out, err = run(capsys, "show", books)
     assert (code, err) == (0, "")
-    assert "visits: protects all rows of each 'pid' (at most 2 count; add/remove)" in out
+    assert "visits: protects all rows of each 'pid' (uses at most 2 of them; add/remove)" in out
     assert "spent    epsilon=0.75\n" in out
     assert "left     epsilon=2.25\n" in out
     assert "all answers together: epsilon=1, delta=1e-6, for one row more or less" in out

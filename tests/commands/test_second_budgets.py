@@ -108,7 +108,7 @@ def test_dots_are_no_reason(capsys):
 def test_a_question_that_a_new_budget_cannot_pay_makes_no_ledger(capsys):
     code, told = asked(capsys, f"{QUERY} books {TERMS} --delta 1e-6")
     assert (code, Path("books").exists()) == (3, False)
-    total = re.search("give it a delta: (--total-delta [^ ]*)", told)[1]
+    total = re.search("give the budget a delta: (--total-delta [^ ]*)", told)[1]
     assert asked(capsys, f"{QUERY} books {TERMS} --delta 1e-6 {total}") == (0, "")
 
 

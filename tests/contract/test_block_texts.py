@@ -60,9 +60,9 @@ def test_an_interval_is_of_what_is_made_of_the_blocks():
     assert repr(ask(aggregator="mean")).splitlines()[0].endswith("epsilon 1, of the mean of 25 block results")
     dp = protected(table(), epsilon=100).dp(epsilon=10)
     clusters = dp.kmeans(["age"], k=2, bounds={"age": (0, 120)}, aggregator="mean")
-    assert "each interval 95 %, epsilon 10, of the mean of 25 block results, sample and aggregate" in repr(clusters)
+    assert "95 % intervals, epsilon 10, of the mean of 25 block results, sample and aggregate" in repr(clusters)
     groups = dp.groupby_mean_sa("ward", "cost", keys=KEYS, bounds=(0, 100), blocks=50, aggregator="mean")
-    assert "each interval 95 %, epsilon 10, of the mean of 50 block means of each group, sample" in repr(groups)
+    assert "95 % intervals, epsilon 10, of the mean of 50 block means of each group, sample" in repr(groups)
     assert ", of the mean of 50 block means of each group, " in groups.to_csv().splitlines()[0]
 
 

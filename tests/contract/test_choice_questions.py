@@ -275,7 +275,7 @@ def test_such_an_answer_is_not_stored_and_says_what_it_assumes():
     for spent in ("epsilon=1", "epsilon=2"):
         answer = choose(df, lambda d, c: len(d), epsilon=1, sensitivity=1)
         assert df.dp.session.spent == spent
-    assert answer.assumes == "one row more or fewer moves each score by at most 1"
+    assert answer.assumes == "one row more or fewer changes each score by at most 1"
     assert df.dp(epsilon=1).select([1, 2], score=PER_ROW).assumes is None
 
 
@@ -303,7 +303,7 @@ def test_bounds_and_keys_of_a_schema():
 def test_under_replace_one_the_word_is_about_changed_rows_too():
     df = protected(neighbors="replace_one", rows=True)
     answer = choose(df, lambda d, c: len(d), epsilon=1, sensitivity=0.5)
-    assert answer.assumes == "one row more, fewer or changed moves each score by at most 0.5"
+    assert answer.assumes == "one row more, fewer or changed changes each score by at most 0.5"
 
 
 def test_questions_of_a_column():

@@ -301,10 +301,10 @@ def test_lists_and_groups_that_ask_for_no_size_say_so_too():
         dp.groupby("month", keys=[1, 12]).mode("month", keys=[1, 12]),
         dp.top_k("month", 2, keys=[1, 2, 12]),
     ):
-        assert "; row count not included" in repr(answer)
-        assert "; row count not included" in answer.to_csv()
+        assert "; the number of rows is not part of this answer" in repr(answer)
+        assert "; the number of rows is not part of this answer" in answer.to_csv()
     known = dp.groupby("month", keys=[1, 12])["cost"].median(bounds=(0, 9000))
-    assert "row count not included" not in repr(known)
+    assert "the number of rows is not part of this answer" not in repr(known)
 
 
 def test_what_asks_for_no_size_says_so():
@@ -315,10 +315,13 @@ def test_what_asks_for_no_size_says_so():
         dp.mode("month", keys=[1, 2]),
         dp.median("cost", bounds=(0, 9), method="smooth"),
     ):
-        assert "; row count not included" in repr(answer)
+        assert "; the number of rows is not part of this answer" in repr(answer)
     buys = df.dp(epsilon=1).min("cost", bounds=(0, 9))
-    assert "row count not included" not in repr(buys)
+    assert "the number of rows is not part of this answer" not in repr(buys)
     block = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9))
-    assert "row count not included: an empty block counts as what the function returns for no rows" in block.notes
+    assert (
+        "the number of rows is not part of this answer: an empty block counts as what the function returns for no rows"
+        in block.notes
+    )
     told = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9), rows=3000)
-    assert not any("row count not included" in note for note in told.notes)
+    assert not any("the number of rows is not part of this answer" in note for note in told.notes)

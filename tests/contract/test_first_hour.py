@@ -440,7 +440,7 @@ def test_slips_with_an_answer_are_told_the_line_to_type():
     ("ask", "told"),
     [
         (lambda d: d.dp(epsilon=1).groupby("sex", keys=["f"], max_groups=4), "d.dp(epsilon=1, max_groups=4).groupby("),
-        (lambda d: d.dp.query("sex = 'f'"), "; equal is =="),
+        (lambda d: d.dp.query("sex = 'f'"), "; for equality write =="),
         (lambda d: d.dp.query("sex == 1"), "text is typed in quotes, as in ward == '1'"),
         (lambda d: d.dp(epsilon=1).mean("age", bounds="auto"), "estimate them: bounds='private'"),
         (

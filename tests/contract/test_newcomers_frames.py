@@ -15,7 +15,7 @@ EXACT = 10**5  # noise is 0 but for a probability below e**-1000
 REST = "rows without 'pid' are not used; intervals do not cover dropped rows"
 LEFT_OUT = f"at most 2 rows of each 'pid' are used; {REST}"
 BLOCK = f"all rows of each 'pid' are used, in one block; {REST}"
-CUT = "in a sum the total of each 'pid' is limited to that of 2 rows at a bound; rows without 'pid' are not used; "
+CUT = "in a sum the total of each 'pid' is clipped to the total of 2 rows at a bound; rows without 'pid' are not used; "
 CUT += "intervals do not cover what is clipped or left out"
 
 

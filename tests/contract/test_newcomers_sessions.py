@@ -27,7 +27,7 @@ def test_a_forgotten_unit_can_be_added_while_nothing_was_asked(place):
     assert session.releases["query"][0].startswith("unit=None")
     assert session.releases["query"][1].startswith("unit='pid', max_rows=5")
     with pytest.raises(
-        LedgerError, match="unit='pid', not None, max_rows=5, not 1: once something was asked, this cannot change"
+        LedgerError, match="unit='pid', not None, max_rows=5, not 1: once something was asked, this cannot be changed"
     ):
         df.dp.protect(epsilon=3, **place)
 
@@ -126,7 +126,7 @@ def test_another_process_does_not_replace_the_terms(tmp_path):
     df = people()
     session = df.dp.protect(epsilon=3, name="shared", ledger=ledger)
     done = interpreter.run(TWO_PROCESSES.format(ledger=ledger))
-    assert "since another process opened it, this cannot change" in done.stderr
+    assert "since another process opened it, this cannot be changed" in done.stderr
     assert df.dp(epsilon=1).count().unit.column is None
     assert session.spent == "epsilon=1"
 

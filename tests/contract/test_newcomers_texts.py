@@ -355,8 +355,8 @@ def test_what_belongs_to_the_session_is_said_to(name):
 
 def test_a_protected_frame_shows_every_bound_on_a_unit():
     some = {"epsilon": 3, "unit": "pid", "max_rows": 10}
-    assert "(at most 10 count; add/remove)" in repr(protected(**some).dp)
-    shown = "(at most 10 count, in at most 3 groups, at most 5 in each; add/remove)"
+    assert "(uses at most 10 of them; add/remove)" in repr(protected(**some).dp)
+    shown = "(uses at most 10 of them, in at most 3 groups, at most 5 in each; add/remove)"
     assert shown in repr(protected(**some, max_groups=3, max_rows_per_group=5).dp)
 
 

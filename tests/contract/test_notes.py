@@ -87,7 +87,7 @@ def test_others_say_nothing(dp, ask):
     ],
 )
 def test_ranks_of_values_between_the_points_say_so(dp, ask, steps):
-    note = f"ranks are those of values rounded to the possible answers, in steps {steps}"
+    note = f"values are first rounded to the possible answers, in steps {steps}"
     (found,) = (said for said in ask(dp).notes if "rounded" in said)
     assert found == note
     assert isinstance(found, Caution) == ("type step" in steps)  # who typed a step knows

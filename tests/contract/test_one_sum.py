@@ -83,7 +83,9 @@ def test_a_count_and_a_mean_beside_it_are_of_rows_that_are_kept(frames):
     assert abs(found.loc["count", "x"] - (HEAVY * KEPT + LIGHT)) < 50
     assert abs(found.loc["mean", "x"] - 1) < 0.1
     sums, rows = found.notes[-2:]
-    assert sums.startswith("in a sum the total of each 'id' is limited to that of 100 rows at a bound; rows without")
+    assert sums.startswith(
+        "in a sum the total of each 'id' is clipped to the total of 100 rows at a bound; rows without"
+    )
     assert rows.startswith("at most 100 rows of each 'id' are used; rows without")
 
 

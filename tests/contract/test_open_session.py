@@ -29,7 +29,7 @@ def test_the_terms_are_those_on_record(ledger):
     session = pandas_dp.open_session(ledger, "visits")
     assert pandas_dp.open_session(str(ledger), name="visits") is session
     assert (session.budget.epsilon, session.budget.delta) == (2, Fraction(1, 10**6))
-    assert str(session.unit) == "all rows of one 'pid' (at most 4 count, in at most 2 groups, at most 4 in each)"
+    assert str(session.unit) == "all rows of one 'pid' (uses at most 4 of them, in at most 2 groups, at most 4 in each)"
     assert (session.unit.groups, session.unit.relation) == (2, "replace_one")
     assert "epsilon=0.5" in session.spent
     df = people()

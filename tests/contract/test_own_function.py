@@ -175,22 +175,22 @@ def test_a_preview_says_the_error_and_reads_nothing(monkeypatch):
     answer = df.dp(epsilon=0.5).release(rows, sensitivity=3)
     assert watch.opened == 0
     assert ahead.half_width == pytest.approx(answer.interval(0.95).upper - answer)
-    assert "assumes one row more or fewer moves" in str(ahead)
+    assert "assumes one row more or fewer changes" in str(ahead)
 
 
 # ---------------------------------------------------------------------------------------------------------- what it assumes
 WORDS = [
-    ({}, {}, "one row more or fewer moves what the function returns by at most 2"),
-    ({"neighbors": "replace_one"}, {}, "one row more, fewer or changed moves what the function returns by at most 2"),
+    ({}, {}, "one row more or fewer changes the result by at most 2"),
+    ({"neighbors": "replace_one"}, {}, "one row more, fewer or changed changes the result by at most 2"),
     (
         {"unit": "pid", "max_rows": 3},
         {},
-        "one 'pid' more or fewer moves what the function returns by at most 2",
+        "one 'pid' more or fewer changes the result by at most 2",
     ),
     (
         {"unit": "pid", "max_rows": 3, "neighbors": "replace_one"},
         {"names": NAMES, "norm": 2},
-        "one 'pid' more, fewer or with other rows moves what the function returns by at most 2 in L2 norm",
+        "one 'pid' more, fewer or with other rows changes the result by at most 2 in L2 norm",
     ),
 ]
 
@@ -217,7 +217,7 @@ def test_with_periods_the_word_is_about_a_pair_of_a_unit_and_a_period():
 
     df.dp.protect(epsilon=2, unit="pid", max_rows=2, period="D", time="at", name="a pair's word")
     asked = df.dp.period("2026-11-23", "2026-11-24")
-    words = "one 'pid' in one day more or fewer moves what the function returns by at most 2"
+    words = "one 'pid' in one day more or fewer changes the result by at most 2"
     assert asked.dp(epsilon=1).release(single, sensitivity=2).assumes == words
     assert words in " ".join(str(asked.dp.preview(epsilon=1).release(single, sensitivity=2)).split())
 

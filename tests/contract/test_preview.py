@@ -432,7 +432,8 @@ def test_describe_says_ahead_where_quantiles_have_no_value():
     df = protected()
     ahead = df.dp.preview(epsilon=0.1).describe("age", bounds=(0, 100))
     assert any(
-        "quantiles have no value where the 99 % interval spans all of the bounds" in note for note in ahead.notes
+        "quantiles have no value where the 99 % interval covers the whole range between the bounds" in note
+        for note in ahead.notes
     )
     plain = df.dp.preview(epsilon=0.1).describe("age", bounds=(0, 100), error_bar=False)
     assert not any("no value" in note for note in plain.notes)

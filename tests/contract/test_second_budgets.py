@@ -434,7 +434,7 @@ def test_a_restart_that_forgets_the_name_or_terms_opens_nothing_and_is_told_the_
     """It had a second budget about the same people, and nothing said so."""
     lines(MADE.format(terms=opened, price=price), tmp_path)
     forgot, *rest = lines(RESTARTED.format(terms=again), tmp_path)
-    assert forgot.startswith("the ledger 'visits.dpledger' has no budget named 'data', but 'visits'.")
+    assert forgot.startswith("the ledger 'visits.dpledger' has no budget named 'data'; it has 'visits'.")
     line, differs, same, session = rest
     assert line == same
     assert all(term in differs for term in differ)

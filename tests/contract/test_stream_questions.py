@@ -88,7 +88,7 @@ def test_a_change_in_place_does_not_reach_an_open_stream():
 
 def test_the_text_shows_public_facts_alone():
     stream = protected(epsilon=3).dp(epsilon=1).above_threshold(3, max_above=2)
-    assert repr(stream) == "<stream above_threshold(3, max_above=2) at epsilon=1: left 2 of 2 answers True>"
+    assert repr(stream) == "<stream above_threshold(3, max_above=2) at epsilon=1: left 2 of 2 True answers>"
 
 
 # --------------------------------------------------------------------------------------------------------- accuracy

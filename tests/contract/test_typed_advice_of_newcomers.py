@@ -479,7 +479,7 @@ def test_what_would_spend_all_that_is_left_says_so():
 def test_a_protected_frame_says_that_pandas_answers_exactly():
     """Rows chosen by a step are shown as protected, and ``.count()`` of them without a price is exact."""
     book = Notebook(**UNIT)
-    assert "pandas itself answers exactly" in repr(book.names["df"].dp.query("age > 65"))
+    assert "pandas' own methods give exact, unprotected results" in repr(book.names["df"].dp.query("age > 65"))
     assert "its own .count() is exact" in book.run("df[df.age > 65].dp(epsilon=1).count()")
 
 

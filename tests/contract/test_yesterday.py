@@ -65,8 +65,8 @@ BOTH = {"value_counts as shares"}  # have an interval for the population, too, s
 
 
 BUYING = (
-    "; error_bar=True buys an interval in values",
-    "; row count not included",
+    *("; error_bar=True buys an interval for the value itself", "; error_bar=True buys an interval in values"),
+    *("; the number of rows is not part of this answer", "; row count not included"),
 )  # said of numbers without interval since
 NOTED = {
     *("quantile", "quantiles", "max of open bounds"),  # say since that their ranks are those of rounded values

@@ -34,7 +34,7 @@ def test_joining_goes_on_with_what_is_spent(path):
         (
             Budget.of(3, DELTA, DELTA / 2),
             UNIT,
-            "delta_reserved=1e-7, not 5e-7: once something was asked, this cannot change",
+            "delta_reserved=1e-7, not 5e-7: once something was asked, this cannot be changed",
         ),
         (
             Budget.of(3, DELTA),

@@ -63,7 +63,7 @@ if __name__ == "__main__":
     print(len(answers), len(set(answers)), session.spent, session.unit, len(session.releases))
 """
 METHODS = [method for method in ("fork", "forkserver", "spawn") if method in multiprocessing.get_all_start_methods()]
-EXACTLY_TEN = "10 10 epsilon=1 all rows of one 'pid' (at most 4 count) 11"
+EXACTLY_TEN = "10 10 epsilon=1 all rows of one 'pid' (uses at most 4 of them) 11"
 
 
 @pytest.fixture

@@ -145,12 +145,12 @@ def test_odometer_and_certificate(accountant, losses):
     page = page.replace('<td class="number">used up</td>', '<td class="number">0</td>')
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>' + rf'<td class="number">(?:about )?{NUMBER}</td>' * 3, page)
     exact = {
-        "Epsilon, proved for what was answered": (epsilon, budget.epsilon - epsilon, budget.epsilon),
+        "Epsilon spent, as proved": (epsilon, budget.epsilon - epsilon, budget.epsilon),
         "Delta at that epsilon": (delta, budget.delta - delta, budget.delta),
     }
     if accountant == "zcdp":  # of whose epsilons no difference is told
         assert '<td class="number">as rho, below</td>' in page
-        del exact["Epsilon, proved for what was answered"]
+        del exact["Epsilon spent, as proved"]
     # a hybrid budget pays while one of its two sums does, so the other may be above its limit: then nothing of it is left
     sums = deciding(rule, state)
     exact |= {name: (used, max(total - used, F(0)), total) for name, used, total in sums}

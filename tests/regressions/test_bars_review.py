@@ -308,7 +308,7 @@ def test_tables_that_people_publish_keep_their_error_bars(figures):
     means = asked.groupby(["g", "s"], keys=keys)["x"].mean(bounds=(0, 100))
     for made in (means.head(3), means.round(1), means.sort_values(), means.unstack().round(1).head(2)):
         assert "lower" in made.table().columns.get_level_values(-1)
-        assert "each interval 95 %" in repr(made)
+        assert "95 % intervals" in repr(made)
         assert "# free: ." in made.to_csv()
     assert means.unstack().table()["f"].loc["b"].tolist() == means.table().loc[("b", "f")].tolist()
     panels = means.unstack().plot()

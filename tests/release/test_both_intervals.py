@@ -53,14 +53,14 @@ def test_of_a_number_both_are_printed_by_name(asked):
         assert json.loads(mean.to_json())["population"]["lower"] == of.lower
         assert mean.table(0.9).columns.tolist() == ["value", "lower", "upper", *BESIDE]
         assert mean.table(0.9)[BESIDE].to_numpy().tolist() == [list(mean.interval(0.9, of="population"))]
-        assert mean.to_csv().startswith(f"# interval 95 % {BOTH}, epsilon 1")
+        assert mean.to_csv().startswith(f"# 95 % interval {BOTH}, epsilon 1")
     few = asked._frame.dp(epsilon=0.001).mean("age", bounds=BOUNDS, population=True)
     assert "] noise, too few rows for the population (95 %), epsilon 0.001" in repr(few)
 
 
 def test_of_groups_too_and_columns_keep_to_their_digits(groups):
     means = groups["age"].mean(bounds=BOUNDS, population=True)
-    assert f"\neach interval 95 % {BOTH}, epsilon 1" in repr(means)
+    assert f"\n95 % intervals {BOTH}, epsilon 1" in repr(means)
     assert means.table().columns.tolist() == ["value", "lower", "upper", *BESIDE]
     read = pd.read_csv(io.StringIO(means.to_csv()), comment="#", index_col="ward", keep_default_na=False, na_values="")
     assert read.columns.tolist() == ["value", "lower", "upper", *BESIDE]
@@ -69,9 +69,7 @@ def test_of_groups_too_and_columns_keep_to_their_digits(groups):
     assert read.loc[["A", "B"], BESIDE].to_numpy() == pytest.approx(exact, abs=0.0006)
     assert (read[BESIDE] == read[BESIDE].round(3)).loc[["A", "B"]].all(axis=None)  # three digits of 0.769
     assert means.head(1).table().columns.tolist() == ["value", "lower", "upper", *BESIDE]
-    assert (
-        means.plot(ax=Figure().subplots()).get_title() == "each interval of the noise 95 %, epsilon 1, discrete Laplace"
-    )
+    assert means.plot(ax=Figure().subplots()).get_title() == "95 % intervals of the noise, epsilon 1, discrete Laplace"
     turned = groups["age"].mean(bounds=BOUNDS, population=True).to_frame().unstack()
     assert type(turned) is pd.Series
 
@@ -81,7 +79,7 @@ def test_of_several_answers_the_means_have_it_alone(asked, groups):
     names = many.table().columns.tolist()
     assert names[-2:] == [("age", "mean", name) for name in BESIDE]
     assert len(names) == 3 * 3 + 2
-    assert f"each interval 95 % {BOTH}" in repr(many)
+    assert f"95 % intervals {BOTH}" in repr(many)
     assert "age mean population_lower" in many.to_csv()
     wards = asked.groupby(["ward", "old"], keys={"ward": ["A", "B"], "old": [True, False]})
     turned = wards["age"].mean(bounds=BOUNDS, population=True).unstack()
@@ -90,7 +88,7 @@ def test_of_several_answers_the_means_have_it_alone(asked, groups):
 
 def test_of_rows_about_different_functions_the_line_says_it(asked):
     for several in (asked.agg({"age": ["mean", "std"]}, bounds={"age": BOUNDS}), asked.describe("age", bounds=BOUNDS)):
-        assert "\neach interval of the noise 95 %, epsilon 1" in repr(several)
+        assert "\n95 % intervals of the noise, epsilon 1" in repr(several)
         assert not any("population" in str(name) for name in several.table().columns)
 
 
@@ -103,7 +101,7 @@ def test_where_nothing_is_known_of_the_population_nothing_is_said_of_it(asked):
     ):
         assert "noise" not in repr(mean).split("\n")[0]
         assert mean.table().columns.tolist() == ["value", "lower", "upper"]
-        assert mean.to_csv().startswith("# interval 95 %, epsilon 1")
+        assert mean.to_csv().startswith("# 95 % interval, epsilon 1")
         assert "population" not in json.loads(mean.to_json())
     owned._frame.dp.session.close()
 

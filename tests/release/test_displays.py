@@ -207,7 +207,7 @@ def test_a_session_without_delta_needs_no_theory():
     session = df.dp.protect(epsilon=4, name=fresh("plain"), unit="age", max_rows=3, neighbors="replace_one")
     df.dp(epsilon=0.5).count()
     assert repr(session).split("\n")[1:] == [
-        "  protects all rows of each 'age' (at most 3 count; replace one)",
+        "  protects all rows of each 'age' (uses at most 3 of them; replace one)",
         "  spent    epsilon=0.5 of 4",
         "  left     epsilon=3.5, about 7 more calls at epsilon=0.5",
         "  ledger   not saved; lost when Python stops>",

@@ -89,7 +89,7 @@ def test_repr_of_vectors():
     lines = repr(a_series()).splitlines()
     assert lines[0].split() == ["value", "lower", "upper"]
     assert lines[2].split() == ["a", "10", "-140", "160"]
-    assert lines[-1] == "each interval 95 %, epsilon 0.2, discrete Laplace"
+    assert lines[-1] == "95 % intervals, epsilon 0.2, discrete Laplace"
     assert repr(release(pd.Series([1]), NoError(), spent="nothing")).endswith("exact, nothing spent, discrete Laplace")
     assert "each: within 280 rows of the true quantile (95 %), epsilon" in repr(release(pd.Series([1]), RANKS))
     assert "no interval known, epsilon 0.2" in repr(release(pd.Series([1.5])))

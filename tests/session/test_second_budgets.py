@@ -173,7 +173,7 @@ def test_a_misspelt_name_opens_no_budget():
     name, where = "visits", {"ledger": "hospital.db"}
     assert spend(**where, name=name) == "epsilon=2.5"
     slip = name.replace("visits", "vists")
-    with pytest.raises(LedgerError, match=re.escape(f"has no budget named {slip!r}, but {name!r}")) as caught:
+    with pytest.raises(LedgerError, match=re.escape(f"has no budget named {slip!r}; it has {name!r}")) as caught:
         spend(**where, name=slip)
     new, line = re.search(r"on record: (.*)\. To continue, type\n(.*)", str(caught.value)).groups()
     assert new == f"df.dp.protect(..., name={slip!r}, reason='...')"

@@ -39,7 +39,7 @@ def test_answers_at_a_high_price():
     assert stream.ask("age >= 18 and sex == 'm'") is True  # four rows
     assert stream.ask(lambda d: d.age > 50) is False  # two rows
     assert stream.ask(pd.col("pay") >= 1000) is True  # four rows, the missing one does not count
-    assert stream.left == "1 of 3 answers True"
+    assert stream.left == "1 of 3 True answers"
     assert stream.ask("city in ['x']") is True
     assert stream.left == "nothing"
 

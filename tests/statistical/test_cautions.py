@@ -25,7 +25,7 @@ from pandas_dp.aggregates.base import Caution
 RELEASED = "what was released, or what a choice was made by, is as it says"
 PUBLIC = "from public numbers alone"
 FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, and why no alarm is false
-    "aggregates/base.py": (1, "WHOLE: the interval spans all of the bounds"),
+    "aggregates/base.py": (1, "WHOLE: the interval covers the whole range between the bounds"),
     "aggregates/base.py left_out": (1, PUBLIC),
     "aggregates/sample_and_aggregate.py Sizes.known": (1, "no value, and by which noisy size"),
     "aggregates/blocks.py _winsorized": (
@@ -43,7 +43,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
     "aggregates/key_selections.py chances": (1, PUBLIC),
     "aggregates/ladder.py": (
         2,
-        "UNKNOWN, SPLIT: the interval spans all of the bounds, and whether rows are surely there",
+        "UNKNOWN, SPLIT: the interval covers the whole range between the bounds, and whether rows are surely there",
     ),
     "aggregates/ladder.py ExtremeWithBar.steps": (1, "one row decides"),
     "aggregates/moments.py": (2, "CUT: a mean that was released is one of the bounds; EMPTY: none has a value"),

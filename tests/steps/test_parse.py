@@ -207,7 +207,7 @@ def test_precedence_is_that_of_pandas_query(text):
         ("x / x.max() > 1", "a maximum everybody may know, as in x / 100"),
         ("max(x) > 1", "a maximum everybody may know"),
         (lambda d: d.x > d.x.mean(), r"df\.dp\(epsilon=0\.5\)\.mean"),
-        (lambda d: 1 if d.x > 3 else 0, "use & | ~ instead of and, or, not, if"),
+        (lambda d: 1 if d.x > 3 else 0, "use &, | and ~ in place of 'and', 'or', 'not', 'if'"),
         (lambda d: d.x > OUTSIDE.x, "Use columns of this table"),
         (lambda d: len(d), r"df\.dp\(epsilon=\.\.\.\)\.count\(\)"),
         (lambda d: d["x"][0], "by a condition"),
