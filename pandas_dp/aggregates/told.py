@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import PRICED, Aggregate, Terms
-from pandas_dp.core.privacy import Price, show
+from pandas_dp.aggregates.base import PRICED, Aggregate, Caution, Terms
+from pandas_dp.core.privacy import Price, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.numbers import Accuracy, rounded
 
@@ -83,3 +83,26 @@ def noises(names: Iterable[str]) -> str:
     'discrete Laplace, exponential mechanism on ranks'
     """
     return ", ".join(dict.fromkeys(part for name in names for part in name.split(", ")))
+
+
+def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
+    """Say what no answer counts where units own several rows: a public fact."""
+    if unit.column is None:
+        return ()
+    who, most, notes = repr(unit.column), "1 row" if unit.rows == 1 else f"{unit.rows:,} rows", []
+    rest = f"rows without {who} are not used; intervals do not cover dropped rows"
+    if asked.sums:
+        c, together = min(unit.rows_per_group, unit.rows), unit.rows_in_parts
+        groups = "" if c == together == unit.rows else f" (in groups {together:,}, at most {c:,} in one)"
+        cut = f"rows without {who} are not used; intervals do not cover what is clipped or left out"
+        notes.append(f"in a sum the total of each {who} is clipped to the total of {most} at a bound{groups}; {cut}")
+    if asked.weighs:
+        notes.append(
+            f"of a {who} with more than {most} all count, together as much as {most}; rows without {who} are not used; "
+            "intervals do not cover this"
+        )
+    if asked.in_blocks is not None:
+        notes.append(f"all rows of each {who} are used, {asked.in_blocks.format(unit.groups)}; {rest}")
+    if asked.keeps_rows:
+        notes.append(f"at most {most} of each {who} {'is' if unit.rows == 1 else 'are'} used; {rest}")
+    return tuple(map(Caution, notes))

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, left_out, noise_of
+from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, noise_of
 from pandas_dp.aggregates.blocks import ENOUGH_ROWS, IN_ONE_BLOCK, WINSORIZED, choose, combined, look_at
 from pandas_dp.aggregates.moments import Mean
+from pandas_dp.aggregates.told import left_out
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, normal
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import PrivacyLoss, show

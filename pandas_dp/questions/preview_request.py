@@ -8,7 +8,8 @@ from typing import Any
 
 from pandas_dp.aggregates.above_threshold import StreamRecipe
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.base import ExpectedError, Terms, left_out
+from pandas_dp.aggregates.base import ExpectedError, Terms
+from pandas_dp.aggregates.told import left_out
 from pandas_dp.books.amounts import paid, refused, state_of
 from pandas_dp.books.odometer import first_gaussian, left_text
 from pandas_dp.books.period_words import of_lifetime

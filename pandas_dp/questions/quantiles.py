@@ -168,8 +168,8 @@ class QuantileQuestions(PreparedFrame):
             In the units of measurement of the column; values outside count at the ends. From the schema if left out. If an end
             is None, the possible answers on that side get farther apart: their distance from the known end (or from 0) grows by
             1 % from each to the next, up to 1e300, or 2**64 for integers. On an open side, there should be more than 25/epsilon
-            rows beyond the quantile; otherwise the answer may lie far outside the data. "private" estimates bounds with 15 % of the
-            price.
+            rows beyond the quantile; otherwise the answer may lie far outside the data. "private" estimates bounds with
+            15 % of the price.
         step : number, optional
             Distance of the possible answers: type ``step=1`` for whole numbers. The default is 1 for ``Int64`` and other
             nullable integers, and for a column that is whole by the schema's ``dtype``, if the bounds are at most 2**20 apart.

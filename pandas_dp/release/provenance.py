@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.base import Answer, Guarantee, left_out
+from pandas_dp.aggregates.base import Answer, Guarantee
+from pandas_dp.aggregates.told import left_out
 from pandas_dp.aggregates.uncertainty import ErrorModel
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.steps import periods

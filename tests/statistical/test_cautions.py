@@ -26,7 +26,7 @@ RELEASED = "what was released, or what a choice was made by, is as it says"
 PUBLIC = "from public numbers alone"
 FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, and why no alarm is false
     "aggregates/base.py": (1, "WHOLE: the interval covers the whole range between the bounds"),
-    "aggregates/base.py left_out": (1, PUBLIC),
+    "aggregates/told.py left_out": (1, PUBLIC),
     "aggregates/sample_and_aggregate.py Sizes.known": (1, "no value, and by which noisy size"),
     "aggregates/blocks.py _winsorized": (
         2,
