@@ -424,8 +424,8 @@ class PricedFrame(
         unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the column. A twentieth of
         its price buys the number of rows (units, if units have several rows). If there may be too few rows, by this noisy
         number at 97.5 % confidence, "rotated" is used, and the answer says so. If the number is public and no value can be
-        missing, nothing is spent on it, and a number that is too small is refused. The charge is the same in every case. The noise of
-        "trimmed" is about 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less and seldom 10 times as
+        missing, nothing is spent on it, and a number that is too small is refused. The charge is the same in every case. The
+        noise of "trimmed" is about 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less and seldom 10 times as
         much, if there are at least about 100 / epsilon rows. It is at least 1e-7 (upper - lower) / epsilon; otherwise it does
         not grow with the bounds. If values are skewed, a trimmed mean differs from the mean. Source: Kulesza, Suresh, Wang
         2024; "winsorized": Smith 2011; "trimmed": Nissim, Raskhodnikova, Smith 2007; Bun, Steinke 2019.
