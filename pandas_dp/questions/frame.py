@@ -417,18 +417,18 @@ class PricedFrame(
         The whole price buys two sums whose ratio is the mean. Under add_remove, a unit moves the two by max_rows * (upper -
         lower) in total. Under replace_one, it moves them by twice that, but there the two sums are centred (the distances from
         the middle of the bounds, and the number of rows), which makes the error 1.4 times smaller. If the number of rows is
-        public (replace_one with rows=True, a table in memory, no filter) and the schema replaces the column's missing values
-        by a constant, only one sum is bought and divided by that number; the error is that of ``sum``, divided by it. All
-        rows of a unit with more than max_rows rows count, together as much as max_rows rows. The error of "winsorized"
-        does not grow with the bounds; it shrinks with the square root of the rows. It is larger than that of the default
-        unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the column. A twentieth of
-        its price buys the number of rows (units, if units have several rows). If there may be too few rows, by this noisy
-        number at 97.5 % confidence, "rotated" is used, and the answer says so. If the number is public and no value can be
-        missing, nothing is spent on it, and a number that is too small is refused. The charge is the same in every case. The
-        noise of "trimmed" is about 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less and seldom 10 times as
-        much, if there are at least about 100 / epsilon rows. It is at least 1e-7 (upper - lower) / epsilon; otherwise it does
-        not grow with the bounds. If values are skewed, a trimmed mean differs from the mean. Source: Kulesza, Suresh, Wang
-        2024; "winsorized": Smith 2011; "trimmed": Nissim, Raskhodnikova, Smith 2007; Bun, Steinke 2019.
+        public (replace_one with rows=True, a table in memory, no filter) and the schema replaces the column's missing values by
+        a constant, only one sum is bought and divided by that number; the error is that of ``sum``, divided by it. All rows of
+        a unit with more than max_rows rows count, together as much as max_rows rows. The error of "winsorized" does not grow
+        with the bounds; it shrinks with the square root of the rows. It is larger than that of the default unless the bounds
+        are wider than about 15 sqrt(rows / blocks) standard deviations of the column. A twentieth of its price buys the number
+        of rows (units, if units have several rows). If there may be too few rows, by this noisy number at 97.5 % confidence,
+        "rotated" is used, and the answer says so. If the number is public and no value can be missing, nothing is spent on it,
+        and a number that is too small is refused. The charge is the same in every case. The noise of "trimmed" is about 1.5
+        max_rows (range of the rows that are kept) / (rows epsilon), often less and seldom 10 times as much, if there are at
+        least about 100 / epsilon rows. It is at least 1e-7 (upper - lower) / epsilon; otherwise it does not grow with the
+        bounds. If values are skewed, a trimmed mean differs from the mean. Source: Kulesza, Suresh, Wang 2024; "winsorized":
+        Smith 2011; "trimmed": Nissim, Raskhodnikova, Smith 2007; Bun, Steinke 2019.
 
         Examples
         --------
