@@ -38,6 +38,8 @@ OF_BUDGETS = {  # what is none of a session
     "total": ": .budget is the total, .spent and .left are parts of it",
     "accountant": ": it is in .budget",
     "period": ": it comes before the price, df.dp.period('2026-11').dp(epsilon=0.5)",
+    "save": ": a budget in memory ends with Python; open one with ledger='visits.dpledger' before anything is asked",
+    "refund": ": charges are never refunded",
     "verify": ": it is a command, pandas-dp ledger verify visits.dpledger",
     "backup": ": it is a command, pandas-dp ledger backup visits.dpledger monday.dpledger",
 }

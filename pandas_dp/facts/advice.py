@@ -20,7 +20,7 @@ from pandas_dp.facts.other_terms import several
 from pandas_dp.facts.pivots import as_groups
 from pandas_dp.facts.public_only import EXAMPLES
 from pandas_dp.facts.repriced import reprice
-from pandas_dp.facts.written import Written
+from pandas_dp.facts.written import Written, as_dict
 
 # patterns that few calls need are compiled where they are, so that importing the package costs little
 STEPS = r"(query|filter|assign|eval|clip|fillna|dropna|merge|rename|drop|explode)\("
@@ -295,8 +295,3 @@ def _name_frame(error: UnverifiedFrameError, frame: str) -> None:
     first = "" if named == frame else f"frame = {frame}; "
     for line in error._lines if frame else ():
         error.args = (str(error).replace(line, f"{first}{named}{line.removeprefix('df')}"),)
-
-
-def as_dict(typed: Mapping[str, str]) -> str:
-    """What is typed of each column, as a dict."""
-    return f"{{{', '.join(f'{name!r}: {text}' for name, text in typed.items())}}}"

@@ -58,6 +58,7 @@ def whole(last: Any, above: Mapping[Any, Any], asked: Any) -> str:
             last.value = ast.Subscript(inner.value, ast.Constant(inner.attr))
         if isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute):
             _drawn(last, last.func)
+            _kept(last, last.func, asked)
             _meant(last, last.func, asked)
             if last.func.attr in (*BOUNDED, "agg"):
                 bound(last, last.func, asked)
@@ -70,6 +71,20 @@ def _drawn(call: ast.Call, func: ast.Attribute) -> None:
     if kind or func.attr == "plot":
         call.func, call.args = (func.value if kind else func), []
         call.keywords = [word for word in call.keywords if word.arg in ("ax", "level", "y")]
+
+
+def _kept(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
+    """Say of groups by one column which keys they have, and whether missing values are one."""
+    if func.attr not in ("groupby", "value_counts"):
+        return
+    words = {word.arg: word.value for word in call.keywords}
+    if "dropna" in words:
+        null = [ast.keyword("null", ast.Constant(True))] if getattr(words["dropna"], "value", True) is False else []
+        call.keywords = [word for word in call.keywords if word.arg != "dropna"] + null
+    by = getattr(call.args[0], "value", None) if call.args else None
+    if func.attr == "groupby" and isinstance(by, str) and not {"keys", "bins"} & {*words}:
+        lacks = asked._lacks(("by", "keys", "bins"), {"by": by})
+        call.keywords = [*(ast.keyword(name, code(text)) for name, text in lacks.items()), *call.keywords]
 
 
 def _meant(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
@@ -128,6 +143,8 @@ def bound(call: ast.Call, func: ast.Attribute, asked: Any) -> None:
             for word in call.keywords
             if isinstance(word.value, ast.Tuple) and word.value.elts
         ]
+        if isinstance(first, ast.List) and isinstance(selected, ast.Constant):  # of the one column
+            pairs, several = [(selected, first)], False
         of = [column for column, asks in pairs if any(f"'{name}'" in ast.unparse(asks) for name in BOUNDED)]
     elif isinstance(first, ast.Constant) and isinstance(first.value, str):
         of, several = [first], False
@@ -177,6 +194,7 @@ def completed(
     call.keywords += [ast.keyword(argument, code(text)) for argument, text in more.items()]
     if question is not node:
         question.value = ast.Subscript(node.value, ast.Constant(name))
+    _kept(call, question, asked)
     _meant(call, question, asked)
     if question.attr in (*BOUNDED, "agg"):
         bound(call, question, asked)

@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.facts.chains import bounds_of, column_of, whole
-from pandas_dp.facts.written import code, typed_text
+from pandas_dp.facts.public_only import EXAMPLES
+from pandas_dp.facts.written import as_dict, code, typed_text
 
 if TYPE_CHECKING:
     from pandas_dp.facts.advice import Refused
@@ -51,9 +52,13 @@ def _bounds(call: Refused, values: dict[str, Any]) -> dict[str, str]:
         isinstance(column, str) for column in of
     ):
         return {}
-    pairs = {column: pair for column in of if (pair := bounds_of(call.asked, column))}
+    known = call.columns  # others are made by a step
+    pairs = {column: bounds_of(call.asked, column) if column in known else "(lower, upper)" for column in of}
+    pairs = {column: pair for column, pair in pairs.items() if pair}
     made = {"columns": repr([*of])} if call.name == "kmeans" else {}
-    return made | ({"bounds": f"{{{', '.join(f'{name!r}: {pair}' for name, pair in pairs.items())}}}"} if pairs else {})
+    kinds = [column for column in values.get("x") or () if column in known and call.frame._kind(column).name == "key"]
+    made |= {"keys": as_dict(dict.fromkeys(kinds, EXAMPLES["keys"]))} if kinds else {}
+    return made | ({"bounds": as_dict(pairs)} if pairs else {})
 
 
 def _value(node: ast.expr) -> Any:
@@ -137,13 +142,42 @@ def _in_order(name: str, node: ast.Call, columns: set[Any]) -> str:
     if name == "linear_regression" and len(values) == 1 and isinstance(values[0], str) and "~" in values[0]:
         y, _, x = values[0].partition("~")
         explaining = [part.strip() for part in x.split("+")]
-        if y.strip() in columns and {*explaining} <= columns:
-            node.args = [ast.Constant(y.strip()), ast.List([*map(ast.Constant, explaining)])]
+        made: dict[str, str] = {}
+        names = [
+            _made_of(part.strip(), f"x{i}" if i else "y", made, columns) for i, part in enumerate([y, *explaining])
+        ]
+        if all(names):
+            func: Any = node.func
+            if made:
+                steps = ", ".join(f"{step}=lambda d: {text}" for step, text in made.items())
+                func.value = code(f"{ast.unparse(func.value)}.assign({steps})")
+            node.args = [ast.Constant(names[0]), ast.List([*map(ast.Constant, names[1:])])]
             return "takes y, and then the columns x that explain it"
     for word in node.keywords:
+        if name in COUNTED[1:5] and word.arg == "error_bar" and not any(one.arg == "method" for one in node.keywords):
+            node.keywords.remove(word)
+            return "tells its error without being asked"
+        if (
+            name == "linear_regression"
+            and word.arg == "bounds"
+            and isinstance(word.value, ast.Dict)
+            and len(values) == 2
+        ):
+            of = {values[0], *(values[1] if isinstance(values[1], list) else [values[1]])}
+            pairs = [
+                pair
+                for pair in zip(word.value.keys, word.value.values, strict=True)
+                if pair[0] and _value(pair[0]) in of
+            ]
+            if len(pairs) < len(word.value.keys):
+                word.value = ast.Dict([key for key, _ in pairs], [value for _, value in pairs])
+                return "takes bounds of its own columns alone"
         if name == "linear_regression" and word.arg == "X":
             word.arg = "x"
             return "takes x=, not X="
+    if name == "crosstab" and len(values) == 1 and isinstance(values[0], list) and len(values[0]) == 2:
+        node.args = node.args[0].elts  # type: ignore[attr-defined]  # of a list
+        return "takes its two columns one after the other"
     if name == "kmeans" and len(values) == 1 and type(values[0]) is int:
         node.args, node.keywords = [], [ast.keyword("k", node.args[0]), *node.keywords]
         return "takes k by name"
@@ -157,6 +191,20 @@ def _in_order(name: str, node: ast.Call, columns: set[Any]) -> str:
         both = typed.elts if values[1][0] <= values[1][1] else typed.elts[::-1]
         node.args, node.keywords = node.args[:1], [ast.keyword("bounds", ast.Tuple(both)), *node.keywords]
         return "takes bounds by name, as a pair"
+    return ""
+
+
+def _made_of(text: str, name: str, made: dict[str, str], columns: set[Any]) -> str:
+    """A column, or the name of one that a step makes of others; no text where it cannot be read."""
+    if text in columns:
+        return text
+    with suppress(SyntaxError):
+        tree = code(text)
+        named = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id in columns]
+        for one in named:
+            one.id = f"d[{one.id!r}]"
+        made[name] = ast.unparse(tree)
+        return name if named else ""
     return ""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pandas_dp.errors import closest, did_you_mean
-from pandas_dp.facts.advice import Refused, as_dict
+from pandas_dp.facts.advice import Refused
 from pandas_dp.facts.as_text import step_that_makes
 from pandas_dp.facts.call import QUESTION, Call, meant_for, safe
 from pandas_dp.facts.chains import joined
@@ -19,6 +19,7 @@ from pandas_dp.facts.other_names import LEVELS, OTHER_NAMES, RELATIONS
 from pandas_dp.facts.other_terms import crossed, in_other_terms
 from pandas_dp.facts.pivots import as_groups, at_price
 from pandas_dp.facts.public_only import EXAMPLES, PERIODS, listed
+from pandas_dp.facts.written import as_dict
 
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values are not counted; null=True counts them as a key of their own",

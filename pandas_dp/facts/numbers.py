@@ -123,9 +123,9 @@ def price(epsilon: Any, delta: Any, rho: Any) -> Price:
     """Price of one call: epsilon, epsilon with delta, or rho."""
     if rho is not None:
         if epsilon is not None:
-            raise ArgumentValueError("a price is epsilon= or rho=, not both: df.dp(rho=0.01)")
+            raise ArgumentValueError("a price is epsilon= or rho=, not both: leave one of them out")
         if delta:
-            raise ArgumentValueError("rho= takes no delta=, which belongs to an epsilon: df.dp(rho=0.01)")
+            raise ArgumentValueError("rho= takes no delta=, which belongs to an epsilon: leave delta= out")
         return Price(rho=positive_epsilon(rho, "rho"))
     if epsilon is None:
         raise ArgumentTypeError("a query needs a price: df.dp(epsilon=0.5)")

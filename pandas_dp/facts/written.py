@@ -309,3 +309,8 @@ def _merged(known: ast.expr, more: ast.Dict, given: Mapping[Any, Any]) -> ast.ex
         return ast.BinOp(known, ast.BitOr(), ast.Dict([*map(ast.Constant, added)], [*added.values()]))
     kept += [(ast.Constant(name), value) for name, value in new.items() if name not in none]
     return ast.Dict([key for key, _ in kept], [value for _, value in kept])
+
+
+def as_dict(typed: Mapping[str, str]) -> str:
+    """What is typed of each column, as a dict."""
+    return f"{{{', '.join(f'{name!r}: {text}' for name, text in typed.items())}}}"

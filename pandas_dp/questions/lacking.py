@@ -106,6 +106,8 @@ def unknown(frame: PreparedFrame, name: str, computed: Callable[..., str]) -> st
         return f"{name!r} is a column; select it: {line}"
     column = first_text(name)
     column = column if column in frame._empty() else "column"
+    if name == "hist" and (line := completed_line(frame, name, meant="histogram")):
+        return f".dp has no 'hist': ask {line} and type .plot() after the answer"
     hint = in_own_columns(frame, missing_question(type(frame), name, f"{column!r}, "))
     meant = hint.partition("; did you mean '")[2].partition("'")[0]
     line = completed_line(frame, name, meant=meant) if meant else ""

@@ -18,11 +18,11 @@ from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.advice import as_dict
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
 from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.facts.written import as_dict
 from pandas_dp.questions.lacking import by_column
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import full

@@ -130,6 +130,11 @@ _OTHERS = {  # names of other packages and of lectures
         "two means are compared, for free, by .difference('A', 'B').p_value of the answer of "
         "`.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper))`"
     ),
+    "logistic_regression logit probit": (
+        "there is no such model; a share by group is the mean of a column of True and False: "
+        "`.groupby('ward', keys=['A', 'B'])['age'].mean(bounds=(lower, upper))`, and a function of your own goes into "
+        f"`.{BOUNDED}`"
+    ),
     "pca svd": (
         "compute it, for free, of the matrix `.cov(['age', 'cost'], bounds={'age': (lower, upper), 'cost': (lower, upper)})`"
     ),

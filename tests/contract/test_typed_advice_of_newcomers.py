@@ -524,7 +524,7 @@ HABITS = {  # which have no line to type in the place of all
     "df.dp.clip(0, 9)": r"clip: name the columns, df\.dp\.clip\(0, 9, columns=\['age', 'cost'\]\)",
     "df.dp.dropna(how='all')": r"one of the values that are named, as in df\.dp\.dropna\(\['age', 'ward'\]\)$",
     f"{PRICE}.where('age > 65').count()": r"rows are chosen by \.query\('age >= 65'\)",
-    f"{PRICE}.hist('cost')": r"ask \.histogram\('cost', bins=",
+    f"{PRICE}.hist('cost')": r"ask .*\.histogram\('cost', bins=",
     f"{PRICE}.noisy_max('ward')": r"\.top_k\('ward', 1, keys=",
     f"{PRICE}.trimmed_mean('cost')": r"\.mean\('cost', bounds=\(lower, upper\), method='trimmed'\)",
     f"{PRICE}['cost'].iqr()": r"\.quantile\(\[0\.25, 0\.75\], bounds=",
@@ -671,6 +671,21 @@ REREAD = {  # all that is needed, in another order or form: one refusal, and the
     f"{PRICE}.linear_regression(['age'], 'cost')": "('cost', ['age'], bounds={'cost': (0, 500), 'age': (0, 500)})",
     f"{PRICE}.linear_regression('cost ~ age')": "('cost', ['age'], bounds={'cost': (0, 500), 'age': (0, 500)})",
     f"{PRICE}.linear_regression(X=['age'], y='cost')": "(x=['age'], y='cost', bounds={'cost': (0, 500), 'age': (0, 500)})",
+    f"{PRICE}.linear_regression('np.log(cost) ~ age + ward')": (
+        ".assign(y=lambda d: np.log(d['cost'])).linear_regression('y', ['age', 'ward'], keys={'ward': ['A', 'B']}, "
+        "bounds={'y': (0, 500), 'age': (0, 500)})"
+    ),
+    f"{PRICE}.linear_regression('cost', ['age'], bounds={{'cost': (0, 9), 'age': (0, 9), 'day': (0, 9)}})": (
+        ".linear_regression('cost', ['age'], bounds={'cost': (0, 9), 'age': (0, 9)})"
+    ),
+    f"{PRICE}.mean('cost', bounds=(0, 100), error_bar=True)": f"{PRICE}.mean('cost', bounds=(0, 100))",
+    f"{PRICE}.crosstab(['ward', 'age'], keys={{'ward': ['A', 'B']}}, bins={{'age': [0, 50, 99]}})": (
+        ".crosstab('ward', 'age', keys={'ward': ['A', 'B']}, bins={'age': [0, 50, 99]})"
+    ),
+    f"{PRICE}.groupby('ward')['cost'].agg(['mean', 'median'])": f"{WARDS}['cost'].agg(['mean', 'median'], bounds=(0, 500))",
+    f"{PRICE}[df.age > 30].groupby('ward').size()": ".query('age > 30').groupby('ward', keys=['A', 'B']).size()",
+    f"{PRICE}.ward.value_counts(dropna=False)": "['ward'].value_counts(null=True, keys=['A', 'B'])",
+    f"{PRICE}.hist('age', bins=20)": f"{PRICE}.histogram('age', bins=20, bounds=(0, 500))",
     f"{PRICE}.count('age > 65')": f"{PRICE}.query('age > 65').count()",
     f"{PRICE}.mean('age > 65')": f"{PRICE}.eval('holds = age > 65').mean('holds')",
     f"{PRICE}.groupby('age > 65').size()": f"{PRICE}.eval('holds = age > 65').groupby('holds').size()",
