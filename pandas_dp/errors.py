@@ -170,7 +170,7 @@ class BudgetExceededError(PandasDPError):
     ----------
     asked, spent, left : str
         The price of the refused query, what is spent and what is left: exact, or rounded after "about"
-        (what is spent of epsilon and delta upwards).
+        (spent epsilon and delta are rounded up).
     currency : str
         The currency that ran out: ``"epsilon"``, ``"delta"`` or ``"Renyi divergence"``.
     fits : str

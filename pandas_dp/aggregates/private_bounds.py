@@ -145,14 +145,14 @@ def bounds(noisy: Noisy, least: int, beside: int, edges: tuple[float, ...] = EDG
 def _unseen(found: Pair | None, least: int, beside: int, edges: tuple[float, ...], terms: Terms) -> str:
     """What the search cannot have seen, from public numbers and the bounds that were found: facts, also as cautions."""
     what = "rows" if terms.unit.column is None else "units"
-    rare = f"fewer than {least:,} {what} between a power of two and the next"
+    rare = f"fewer than {least:,} {what} between two powers of two"
     if found is None and terms.public_rows is not None and terms.public_rows <= least:
         return Caution(
-            f"useless: at this price {rare} go unseen, and there are {terms.public_rows:,} in all; {TYPE_THEM}"
+            f"useless: at this price {rare} may go unseen, and there are {terms.public_rows:,} in all; {TYPE_THEM}"
         )
     if found == (Fraction(0), Fraction(min(edge for edge in edges if edge > 0))):
-        return Caution(f"these bounds contain little besides 0, perhaps because {rare} go unseen; {TYPE_THEM}")
-    return f"{rare} go unseen, or {beside:,} beside bounds that are found"
+        return Caution(f"these bounds contain little besides 0, perhaps because {rare} may go unseen; {TYPE_THEM}")
+    return f"{rare} may go unseen, or {beside:,} next to bounds that are found"
 
 
 @dataclass(frozen=True)

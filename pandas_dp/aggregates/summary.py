@@ -30,7 +30,7 @@ from pandas_dp.facts.kinds import Kind
 SUMS_SHARE = Fraction(1, 4)  # of the price, for count, mean and std
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 OUTERMOST, TYPICAL = Fraction(1, 8), Fraction(1, 100)  # levels of the ends: at most, and for the size of their error
-SHARED = f"{show(100 * SUMS_SHARE)} % of the price bought count, mean and std, the rest min, max and quartiles"
+SHARED = f"{show(100 * SUMS_SHARE)} % of the price bought count, mean and std; the rest bought min, max and quartiles"
 ROWS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
 
 
@@ -175,7 +175,7 @@ class SummaryWithBars(Summary):
             "the smallest and the largest value belong to single rows, so the interval of min starts at a bound and that of "
             "max ends at one"
         )
-        return ends, f"{SHARED}, two fifths of it their error bars"
+        return ends, f"{SHARED}, two fifths of that rest their error bars"
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """As without error bars, and where there will be no value."""

@@ -80,7 +80,7 @@ class VectorOfBlocks(FromBlocks):
             scaled = [min(max(point, Fraction(0)), Fraction(1)) for point in found.points[i :: len(self.names)]]
             values[name] = [NUMBER.value(lower + (upper - lower) * point) for point in scaled]
         value, notes = self.shown(values)
-        how = f"{aggregator} of each number at 1/{self._outputs} of the price"
+        how = f"the {aggregator} of each number costs 1/{self._outputs} of the price"
         if aggregator == "smooth" and self._outputs > 1:
             how = "the central one, with noise that fits them"
         error = self._scaled(found.error) if isinstance(found.error, Additive) else found.error

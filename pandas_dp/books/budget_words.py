@@ -90,7 +90,7 @@ def of_lifetime(
     rule: Filter, person: State, asked: str, charge: Charge, unit: PrivacyUnit
 ) -> BudgetExceededError | ArgumentValueError:
     """The same for the cap on all periods together; `person` is what a unit in all of them has spent, unbounded if unknown."""
-    another = "another budget, df.dp.protect(..., name='new'), adds up with it"
+    another = "another budget, df.dp.protect(..., name='new'), adds to it"
     if charge.epsilon is None or charge.delta:
         return ArgumentValueError(
             "a budget with a lifetime counts plain epsilons only, so there is no Gaussian noise and no key discovery: "

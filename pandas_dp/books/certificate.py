@@ -58,7 +58,7 @@ def page(made: Certificate) -> Page:
         facts.append(
             (
                 "Also in the ledger",
-                f"{others}: not on this page; if they are about the same people, they add up with it",
+                f"{others}: not on this page; if they are about the same people, they add to it",
             )
         )
     short = [_in_short(account, made) for account in made.accounts if account.whole not in made.names]

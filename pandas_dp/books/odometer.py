@@ -286,7 +286,7 @@ def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[Led
     if old.lifetime and epsilon > old.lifetime:
         raise ArgumentValueError(
             f"a period cannot have more than the lifetime, {show(old.lifetime)}, which is fixed: open another budget, which "
-            "adds up with it, by df.dp.protect(..., name='new')"
+            "adds to it, by df.dp.protect(..., name='new')"
         )
     more = (delta - old.delta) / 10 if old.delta_reserved else 0
     reserved = None if old.delta == 0 else old.delta_reserved + more

@@ -105,7 +105,7 @@ class BudgetTerms:
             raise ArgumentTypeError(f"a budget {lacks}: epsilon = 3")
         name = given["name"]
         if not isinstance(name, str) or not name or PART in name:
-            raise ArgumentTypeError('name must be a text without "::", which marks parts of a budget: name = "visits"')
+            raise ArgumentTypeError('name must be text without "::", which marks parts of a budget: name = "visits"')
         column, rows, groups, each = (given.get(term) for term in UNIT)
         unit = opening.privacy_unit(column, rows, groups, each, given.get("neighbors", "add_remove"))
         total = opening.total if "epsilon" in given else opening.total_of_rho

@@ -48,9 +48,7 @@ def check(name: str, options: argparse.Namespace, in_plan: bool) -> str:
     if known := second_budgets.similar(name, held):
         there = f"the ledger has no budget {name!r}, but {listed(known)}"
         right = f'name = "{known[0]}" in [budget]' if in_plan else _instead(options, name, known[0])
-        raise ArgumentValueError(
-            f"{there}. For a new one, which adds up with it, {made}. To continue that one: {right}"
-        )
+        raise ArgumentValueError(f"{there}. For a new one, which adds to it, {made}. To continue that one: {right}")
     file = second_budgets.also_in(options.ledger, name)
     return TWICE.format(file=file, name=name) if file else ""
 

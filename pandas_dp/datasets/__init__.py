@@ -41,7 +41,7 @@ def load_adult() -> pd.DataFrame:
     References
     ----------
     Becker, B. and Kohavi, R. (1996). Adult [Dataset]. UCI Machine Learning Repository.
-    https://doi.org/10.24432/C5XW20. Licensed under CC BY 4.0; changed, see the README of this folder.
+    https://doi.org/10.24432/C5XW20. Licensed under CC BY 4.0; changed, see the README in this folder.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def load_flights() -> pd.DataFrame:
     References
     ----------
     Wickham, H., nycflights13: Flights that Departed NYC in 2013 (CC0), with data of the US Bureau of
-    Transportation Statistics. Changed, see the README of this folder.
+    Transportation Statistics. Changed, see the README in this folder.
 
     Examples
     --------

@@ -283,7 +283,7 @@ def plan(
     if not isinstance(queries, list | tuple | Plan) or not all(isinstance(query, Query) for query in queries):
         raise ArgumentTypeError(f"queries must be a list of queries: {LINE}")
     if not 1 <= len(queries) <= MOST_QUERIES:
-        raise ArgumentValueError(f"queries must hold between 1 and {MOST_QUERIES:,} queries: {LINE}")
+        raise ArgumentValueError(f"queries must be a list of 1 to {MOST_QUERIES:,} queries: {LINE}")
     if carried(frame) is None:
         raise ArgumentTypeError(f"frame must be the DataFrame that will be asked: {LINE}")
     if epsilon is not None and rho is not None:

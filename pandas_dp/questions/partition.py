@@ -238,7 +238,7 @@ def _grouped_by(
     known = next((f", {column!r}" for column in others if column in frame._empty()), "")
     told = next((f"; did you mean {near!r}?" for near in (closest(column, kinds) for column in others) if near), known)
     made = of(typed)._replace(needs=tuple(needs.items()))
-    raise made.refuse(f"{first}= names a column that is not grouped by{told}", ArgumentValueError)
+    raise made.refuse(f"{first}= names a column that groupby() does not use{told}", ArgumentValueError)
 
 
 def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[], Line]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ ANOTHER = (
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: {line}"
 )
 BESIDE = (
-    "this budget is kept in memory and does not count what was spent in the ledger {file!r} of this folder. To "
+    "this budget is kept in memory and does not count what was spent in the ledger {file!r} in this folder. To "
     "continue a budget of that ledger instead, type"
 )
 PERSON = re.compile(

@@ -105,7 +105,7 @@ def protect(
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
-        raise ArgumentTypeError("name must be a text without '::', which marks parts of a budget: name='visits'")
+        raise ArgumentTypeError("name must be text without '::', which marks parts of a budget: name='visits'")
     content = said.checked(frame, unit, budget)
     with alone.lock, alone.opening():
         if reason is None:
@@ -321,7 +321,7 @@ def open_session(ledger: str | os.PathLike[str], name: str = "data") -> Session:
     >>> folder.cleanup()
     """
     if not isinstance(name, str) or not name:
-        raise ArgumentTypeError("name must be a text: pandas_dp.open_session('visits.dpledger', name='data')")
+        raise ArgumentTypeError("name must be text: pandas_dp.open_session('visits.dpledger', name='data')")
     if PART in name:
         raise ArgumentValueError(
             f"name={name!r} is a part of a budget: open the whole one, name={name.partition(PART)[0]!r}, and take the part "

@@ -43,7 +43,7 @@ TYPES: dict[str, tuple[type, ...]] = {"key": (str,), "bool": (bool,), "number": 
 def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     """Return the frame on a part of its budget; see ``df.dp.allot``."""
     if not isinstance(name, str) or not name.strip() or PART in name or MARK in name:
-        raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
+        raise ArgumentTypeError("name must be text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
     total, table = numbers.positive_epsilon(numbers.unquoted(epsilon)), registry.table_of(frame)
     session = table.session
     table.span(())  # refuses first

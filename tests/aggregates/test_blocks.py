@@ -242,7 +242,7 @@ def test_kmeans_finds_clusters_that_are_well_apart():
     release = df.dp(epsilon=4).kmeans(["a", "b"], k=3, bounds=bounds, rows=12_000)
     assert list(release.columns) == ["a", "b"]
     assert release.to_numpy() == pytest.approx(TRUE, abs=0.5)
-    assert release.notes[0] == "150 blocks, median of each number at 1/6 of the price"
+    assert release.notes[0] == "150 blocks, the median of each number costs 1/6 of the price"
     again = df.dp(epsilon=4).kmeans(["a", "b"], k=3, bounds=bounds, rows=12_000)
     pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(release))  # stored: asked twice, paid once
     assert df.dp.session.spent == "epsilon=4"

@@ -239,7 +239,7 @@ def test_what_people_are_told(adult):
     release = df.dp(epsilon=1).mean("age", bounds="private")
     assert release.notes[1:] == (
         "of values clipped to [16, 128]; 15 % of the price found these bounds",
-        "fewer than 117 rows between a power of two and the next go unseen, or 134 beside bounds that are found",
+        "fewer than 117 rows between two powers of two may go unseen, or 134 next to bounds that are found",
     )
     assert re.fullmatch(r"about \d+ (\(at most \d+, 95 %\)) rows were clipped.*", release.notes[0])
     assert repr(release).splitlines()[0].endswith("(95 %), epsilon 1, of values clipped to [16, 128]")

@@ -451,7 +451,7 @@ def test_a_misspelt_budget_is_told_by_those_that_there_are(tmp_path, monkeypatch
     assert asked(capsys, "--name", "visits", "--total", "3") == (0, "")
     told = asked(capsys, "--name", "visit")[1]
     assert told.startswith(
-        "pandas-dp: the ledger has no budget 'visit', but 'visits'. For a new one, which adds up with it, say why, on record: "
+        "pandas-dp: the ledger has no budget 'visit', but 'visits'. For a new one, which adds to it, say why, on record: "
     )
     assert "--name visit --total=3 --reason .... To continue that one: pandas-dp query " in told
     assert asked(capsys, "--name", "other")[1].startswith(missing.format("other", "it has 'visits'; or "))

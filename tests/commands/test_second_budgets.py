@@ -60,7 +60,7 @@ def test_a_misspelt_budget_is_not_opened(capsys, line):
     code, told = asked(capsys, line.replace("--name visits", "--name vists"))
     assert code == 2
     assert told.startswith(
-        "pandas-dp: the ledger has no budget 'vists', but 'visits'. For a new one, which adds up with it, "
+        "pandas-dp: the ledger has no budget 'vists', but 'visits'. For a new one, which adds to it, "
     )
     new, right = re.search("say why, on record: (.*). To continue that one: (.*)\n", told).groups()
     if line.startswith("run"):

@@ -28,13 +28,13 @@ REFUSED = [
     (lambda d: d.groupby(["sex", "age"], bins=[0, 1], keys={"sex": ["f"]}), r"bins= of several columns is a dict"),
     (
         lambda d: d.groupby(["sex", "city"], keys=KEYS | {"ctiy": ["x"]}),
-        r"names a column that is not grouped by.*'city'",
+        r"names a column that groupby() does not use.*'city'",
     ),
     (
         lambda d: d.groupby("sex", keys={"city": ["x"]}),
         r"by, 'city': d\.groupby\('sex', keys=\{'sex': \['A', 'B'\]\}\)",
     ),
-    (lambda d: d.groupby(["sex", "age"], keys=KEYS), r"keys= names a column that is not grouped by"),
+    (lambda d: d.groupby(["sex", "age"], keys=KEYS), r"keys= names a column that groupby() does not use"),
     (
         lambda d: d.groupby(["sex", "city"], keys={"sex": ["f"]}),
         r"'city': groupby\(\) needs the public list of keys, which must not come from the data: "

@@ -75,8 +75,8 @@ def test_a_total_that_was_raised_is_the_total(ledger):
             r"holds 'visits': pandas_dp\.open_session\('visits.dpledger', name='visits'\)",
         ),
         ("visits.dpledger", "visits::nightly", ArgumentValueError, r"name='visits'.*df\.dp\.allot\('nightly'"),
-        ("visits.dpledger", "", ArgumentTypeError, "name must be a text"),
-        ("visits.dpledger", 3, ArgumentTypeError, "name must be a text"),
+        ("visits.dpledger", "", ArgumentTypeError, "name must be text"),
+        ("visits.dpledger", 3, ArgumentTypeError, "name must be text"),
     ],
 )
 def test_what_is_not_there_is_never_made(ledger, path, name, error, said):

@@ -346,7 +346,7 @@ for _ in range(2):
     print(*[one.message for one in seen if "kept in memory" in str(one.message)], sep="\\n")
 """
     told = [
-        "this budget is kept in memory and does not count what was spent in the ledger 'visits.dpledger' of this folder. To "
+        "this budget is kept in memory and does not count what was spent in the ledger 'visits.dpledger' in this folder. To "
         "continue a budget of that ledger instead, type",
         "df.dp.protect(epsilon=1, ledger='visits.dpledger', name='visits')  # continues: 1 of 1 spent",
     ]

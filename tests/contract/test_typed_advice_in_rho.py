@@ -140,7 +140,7 @@ def test_of_keys_that_cannot_be_read_no_line_is_made_up():
     notebook.names["given"] = {"keys": {"ward": ["A"], "day": [1]}}
     refusal = notebook.run("df.dp(rho=0.01).groupby('ward', **given)")
     assert refusal is not None
-    assert refusal.startswith("keys= names a column that is not grouped by, 'day'")
+    assert refusal.startswith("keys= names a column that groupby() does not use, 'day'")
     assert "None" not in refusal
 
 
