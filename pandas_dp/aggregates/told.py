@@ -97,10 +97,8 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
         cut = f"rows without {who} are not used; intervals do not cover what is clipped or left out"
         notes.append(f"in a sum the total of each {who} is clipped to the total of {most} at a bound{groups}; {cut}")
     if asked.weighs:
-        notes.append(
-            f"of a {who} with more than {most} all count, together as much as {most}; rows without {who} are not used; "
-            "intervals do not cover this"
-        )
+        weighed = f"all rows of each {who} count, together as at most {most}"
+        notes.append(f"{weighed}; rows without {who} are not used; intervals do not cover this")
     if asked.in_blocks is not None:
         notes.append(f"all rows of each {who} are used, {asked.in_blocks.format(unit.groups)}; {rest}")
     if asked.keeps_rows:

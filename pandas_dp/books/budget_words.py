@@ -164,8 +164,8 @@ def _of_pure(rule: PureFilter, state: State, charge: Charge, most: Fraction) -> 
         return "delta", f"a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
     more = _more_delta(max(10 * charge.delta, USUAL_DELTA))
     return "delta", (
-        "this budget has no delta, so there is no Gaussian noise and no key discovery: leave out delta= and rho=, and "
-        f"list keys= of groups ({fits}), or {f'give the budget a delta: {more}' if more else SMALL}"
+        "this budget has no delta, so there is no Gaussian noise and no key discovery: list keys=, leave out delta= "
+        f"and rho= ({fits}), or {f'give the budget a delta: {more}' if more else SMALL}"
     )
 
 

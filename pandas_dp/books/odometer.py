@@ -217,8 +217,8 @@ def raised(
     before = (part.partition("=")[2] for parts in terms for part in parts if part.startswith(f"{term}="))
     if asked < known and not any(show(Fraction(text)) == show(asked) for text in before):  # earlier versions: 0.000001
         raise ArgumentValueError(
-            f"{argument}= must be larger than the present total, {term}={show(known)}: {line}. A smaller one for "
-            "other data needs another name: df2.dp.protect(epsilon=3, name='other')"
+            f"{argument}= must be larger than the present total, which is {term}={show(known)} and can only be raised: {line}. "
+            "A smaller one for other data needs another name: df2.dp.protect(epsilon=3, name='other')"
         )
     return max(asked, known)
 

@@ -190,7 +190,7 @@ def _release(request: Request) -> Given:
             kept = json.loads(found[1])  # a list: written without it before
             if request.base is not None and request.kept_as not in kept:
                 raise LedgerError(
-                    f"this answer was refined at another price or from another draw: refine the one of entry {found[0]}"
+                    f"this answer was refined at another price or from another draw (entry {found[0]}): refine that answer"
                 )
             transcript = kept.get(request.kept_as, ()) if isinstance(kept, dict) else kept
             return Given(_replay(request.recipe(), transcript), found[0], False, transcript)

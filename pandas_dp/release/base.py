@@ -428,7 +428,7 @@ class Release(Spelled):
         >>> from matplotlib.figure import Figure
         >>> ax = df.dp(epsilon=0.5).count().plot(ax=Figure().subplots())
         >>> ax.get_title()
-        'interval 95 %, epsilon 0.5, discrete Laplace'
+        '95 % interval, epsilon 0.5, discrete Laplace'
         """
         known = self.interval(level)
         line = Curve(self._price_line(level, known, drawn=True), self._cautions())

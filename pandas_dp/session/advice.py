@@ -77,7 +77,7 @@ def for_people(session: Session, column: str, here: bool, **said: str | None) ->
     line = own or to_type(
         session._rule.budget, unit, name, ledger.path, **{of: text for of, text in said.items() if text}
     )
-    frame = (call and call.frame) or "df"
+    frame = call.frame if call and call.frame.isidentifier() else "df"
     closed = f"{frame}.dp.session.close(), since the unit of this budget cannot change any more, and then "
     return ROWS.format(column=column, line=f"{line}, before anything is asked" if open_yet else closed + line)
 

@@ -65,7 +65,8 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
         ended = "df.dp.session" if lookup(frame) is not None else other._terms()
         raise ArgumentValueError(
             f"this table already spends from the budget {other.name!r}; tables about the same people belong on one budget. To "
-            f"continue it: {other._terms()}. For another one: {ended}.close(), then protect again; the epsilons of both add up"
+            f"continue it: {other._terms()}. For another budget: {ended}.close(), then protect again; the epsilons of both "
+            "add up"
         )
 
 

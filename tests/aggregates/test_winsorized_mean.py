@@ -81,7 +81,7 @@ def test_units_fill_blocks():
     df = protected(frame, unit="u", max_rows=100, epsilon=10)
     answer = df.dp(epsilon=1).mean("x", **WIDE)
     assert "fewer than the 8,530 units that it needs" in repr(answer)
-    assert any(note.startswith("at most 100 rows of each 'u' are used") for note in answer.notes)
+    assert any(note.startswith("all rows of each 'u' count, together as at most 100 rows") for note in answer.notes)
     assert not any("all rows of one" in note for note in answer.notes)
     large = (
         protected(ages(2 * MANY).assign(u=np.arange(2 * MANY) // 2), unit="u", max_rows=2)
@@ -116,7 +116,7 @@ def test_a_public_number_of_rows_that_all_hold_a_value_is_not_bought():
     assert ", of the mean of 810 block means" in repr(answer)
     assert not any("bought" in note and "number of rows" in note for note in answer.notes)
     bought = protected(ages(MANY + 100), neighbors="replace_one", rows=True).dp(epsilon=1).mean("x", **WIDE)
-    assert any("97.5 %; 5 % of the price bought the number of rows" in note for note in bought.notes)
+    assert any("97.5 % confidence; 5 % of the price bought the number of rows" in note for note in bought.notes)
 
 
 # ------------------------------------------------------------------------------------------------------------- price

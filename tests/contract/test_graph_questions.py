@@ -33,7 +33,7 @@ def test_answer(relation):
     assert answer == pytest.approx(28.5, abs=0.1)
     assert type(answer.value) is float
     assert answer.interval() is None
-    assert any("no error bar is free" in note for note in answer.notes)
+    assert any("an error bar has to be paid for" in note for note in answer.notes)
     assert answer.mechanism == "smooth sensitivity, polynomial Laplace noise"
     assert df.dp.session.spent == "epsilon=50"
     assert ask(df) == answer  # stored

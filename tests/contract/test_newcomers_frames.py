@@ -14,6 +14,8 @@ from pandas_dp.accessor.accessor import Accessor
 EXACT = 10**5  # noise is 0 but for a probability below e**-1000
 REST = "rows without 'pid' are not used; intervals do not cover dropped rows"
 LEFT_OUT = f"at most 2 rows of each 'pid' are used; {REST}"
+WEIGHED = "all rows of each 'pid' count, together as at most 2 rows; rows without 'pid' are not used; "
+WEIGHED += "intervals do not cover this"
 BLOCK = f"all rows of each 'pid' are used, in one block; {REST}"
 CUT = "in a sum the total of each 'pid' is clipped to the total of 2 rows at a bound; rows without 'pid' are not used; "
 CUT += "intervals do not cover what is clipped or left out"
@@ -43,7 +45,7 @@ def owned():
 def test_answers_say_which_rows_of_a_unit_do_not_count(owned, ask):
     answer = ask(owned.dp(epsilon=EXACT))
     asked = str(answer.query)
-    note = CUT if "sum(" in asked else BLOCK if "sample_and" in asked else LEFT_OUT
+    note = CUT if "sum(" in asked else BLOCK if "sample_and" in asked else WEIGHED if "mean(" in asked else LEFT_OUT
     assert answer.notes[-1] == note
     assert f"\n  {note}" in repr(answer)
 

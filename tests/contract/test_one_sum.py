@@ -82,10 +82,11 @@ def test_a_count_and_a_mean_beside_it_are_of_rows_that_are_kept(frames):
     found = frames["memory"].dp(epsilon=900).agg({"x": ["count", "sum", "mean"]}, bounds={"x": BOUNDS})
     assert abs(found.loc["count", "x"] - (HEAVY * KEPT + LIGHT)) < 50
     assert abs(found.loc["mean", "x"] - 1) < 0.1
-    sums, rows = found.notes[-2:]
+    sums, weights, rows = found.notes[-3:]
     assert sums.startswith(
         "in a sum the total of each 'id' is clipped to the total of 100 rows at a bound; rows without"
     )
+    assert weights.startswith("all rows of each 'id' count, together as at most 100 rows; rows without")
     assert rows.startswith("at most 100 rows of each 'id' are used; rows without")
 
 
@@ -95,7 +96,10 @@ def test_bounds_of_groups_are_told_and_kept():
     terms = {"unit": "id", "max_rows": 30, "max_groups": 2, "max_rows_per_group": 10, "neighbors": "replace_one"}
     frame = protected(visits(), epsilon=10**4, **terms)
     groups = frame.dp(epsilon=300).groupby("g", keys=KEYS)["x"].sum(bounds=BOUNDS)
-    assert "limited to that of 30 rows at a bound (in groups 20, at most 10 in one); rows without" in groups.notes[-1]
+    assert (
+        "is clipped to the total of 30 rows at a bound (in groups 20, at most 10 in one); rows without"
+        in groups.notes[-1]
+    )
     assert abs(float(groups.sum()) - (HEAVY * 20 * 10 + LIGHT)) < WITHIN
 
 

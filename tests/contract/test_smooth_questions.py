@@ -38,7 +38,7 @@ def test_every_noise(noise):
     assert 0 <= answer <= 2000
     assert abs(answer - 499) < 60 or noise == "cauchy"
     assert answer.interval() is None
-    assert any("no error bar is free" in note for note in answer.notes)
+    assert any("an error bar has to be paid for" in note for note in answer.notes)
     law = NAMES[noise or "polynomial_laplace"]
     assert answer.mechanism == f"smooth sensitivity, {law} noise"
     shown = f", noise={noise!r}" if noise else ""

@@ -78,6 +78,8 @@ NOTED = {
 
 def reworded(text):
     """A text of that day in today's words."""
+    text = re.sub(r"\beach interval( of the noise)? 95 %", r"95 % intervals\1", text)
+    text = re.sub(r"\binterval( of the noise)? 95 %", r"95 % interval\1", text)
     text = text.replace("key is one of the data, keys of few units may", "listed key occurs in the data; rare keys may")
     return re.sub(r"its rank is within ([\d,]+) of the wanted one", r"within \1 rows of the true quantile", text)
 

@@ -291,7 +291,7 @@ def test_a_column_of_several_units_can_be_chosen(figures):
 
 def test_the_title_of_a_number_does_not_say_each(figures):
     ax = an_int().plot()
-    assert ax.get_title().startswith("interval 95 %, epsilon")
+    assert ax.get_title().startswith("95 % interval, epsilon")
     assert not len(ax.get_xticks())
     number = summed_up(lambda d, b: d.median("age", bounds=b["age"]))
     assert number.plot().get_title().startswith("within 1 row of the true median")
