@@ -178,7 +178,7 @@ def _in_order(name: str, node: ast.Call, columns: set[Any]) -> str:
     if name == "crosstab" and len(values) == 1 and isinstance(values[0], list) and len(values[0]) == 2:
         node.args = node.args[0].elts  # type: ignore[attr-defined]  # of a list
         return "takes its two columns one after the other"
-    if name == "kmeans" and len(values) == 1 and type(values[0]) is int:
+    if name == "kmeans" and len(values) == 1 and type(values[0]) is int and all(w.arg != "k" for w in node.keywords):
         node.args, node.keywords = [], [ast.keyword("k", node.args[0]), *node.keywords]
         return "takes k by name"
     ends = next((word for word in node.keywords if word.arg == "bounds"), None)

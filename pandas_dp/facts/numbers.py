@@ -123,7 +123,9 @@ def price(epsilon: Any, delta: Any, rho: Any) -> Price:
     """Price of one call: epsilon, epsilon with delta, or rho."""
     if rho is not None:
         if epsilon is not None:
-            raise ArgumentValueError("a price is epsilon= or rho=, not both: leave one of them out")
+            raise ArgumentValueError(
+                "a price is epsilon= or rho=, not both: leave one of them out, as in df.dp(epsilon=0.5)"
+            )
         if delta:
             raise ArgumentValueError("rho= takes no delta=, which belongs to an epsilon: leave delta= out")
         return Price(rho=positive_epsilon(rho, "rho"))

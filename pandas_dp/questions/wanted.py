@@ -71,7 +71,7 @@ def wanted_of(
             why += "; 'std' beside 'mean' gives the interval of a population"
         raise Line(AGG, (*instead.items(),)).refuse(why)
     if named:
-        if selected is not None and {*named.values()} <= {*functions}:
+        if selected is not None and all(isinstance(of, str) and of in functions for of in named.values()):
             needs = tuple((name, f"({selected!r}, {of!r})") for name, of in named.items())
             if {*named.values()} & {*BOUNDED} and frame._facts(selected).bounds is None:
                 needs = (*needs, ("bounds", f"{{{selected!r}: (lower, upper)}}"))
@@ -123,7 +123,13 @@ def wanted_of(
 def _misnamed(frame: PreparedFrame, name: str, pair: Any, functions: tuple[str, ...]) -> PandasDPError:
     """What a named answer takes, or what the option is called that it was meant for."""
     takes = f"a named answer takes a column and a function: {', '.join(functions)}"
-    if isinstance(pair, tuple | list) and len(pair) == 2 and callable(pair[1]) and pair[0] in frame._empty():
+    if (
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and callable(pair[1])
+        and isinstance(pair[0], str)
+        and pair[0] in frame._empty()
+    ):
         named, column = pair[1].__name__, pair[0]
         if pair[1] is len:
             named, column = "count", frame._full() or column

@@ -346,7 +346,10 @@ def test_the_rules_of_warnings():
     delta = Fraction(1, 10**6)
     assert warned(Budget.of(10, delta)) == "Rows may be left out of answers"
     ((_, full),) = certificate_contents._of_terms(filter_for(Budget.of(1)), PrivacyUnit("pid", 1))
-    assert "For each 'pid' at most 1 row counts, and none where 'pid' is missing" in full
+    assert (
+        "In counts of rows, of each 'pid' at most 1 row counts; sums and means limit what all its rows add up to"
+        in full
+    )
     assert "left out" not in warned(Budget.of(1), PrivacyUnit())
     assert "The total is large: epsilon=10.01" in warned(Budget.of(Fraction("10.01")))
     assert "Delta is large" not in warned(Budget.of(1, Fraction(999, 10**6)))

@@ -215,8 +215,8 @@ def test_what_the_registry_requires_is_asked_for(field, tmp_path):
     [
         ({"nmae": "x"}, ArgumentValueError, r"no field 'nmae'; did you mean 'name'\?"),
         ({3: "x"}, ArgumentValueError, "no field 3"),
-        ({"name": " "}, ArgumentTypeError, "name must be text"),
-        ({"name": 3}, ArgumentTypeError, "name must be text"),
+        ({"name": " "}, ArgumentTypeError, "name must be a text"),
+        ({"name": 3}, ArgumentTypeError, "name must be a text"),
         ({"authors": "A"}, ArgumentTypeError, r"authors must be a list of texts"),
         ({"authors": []}, ArgumentTypeError, "authors must be a list"),
         ({"access_type": "open"}, ArgumentValueError, "one of 'Interactive', 'Non-interactive'"),

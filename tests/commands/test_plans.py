@@ -88,7 +88,7 @@ def test_prices_are_planned_by_shares_or_by_errors():
         (lambda p: p["budget"].pop("epsilon"), "a budget needs its epsilon"),
         (lambda p: p["budget"].update(rho=0.1), "a budget has one total, epsilon or rho: epsilon = 3"),
         (lambda p: p["budget"].update(epsilom=3), "did you mean 'epsilon'"),
-        (lambda p: p["budget"].update(name="a::b"), "must be a text without"),
+        (lambda p: p["budget"].update(name="a::b"), "must be text without"),
         (lambda p: p["budget"].pop("max_rows"), "unit needs max_rows"),
         (lambda p: p["budget"].update(neighbors="both"), "neighbors must be"),
         (lambda p: p["table"].update(version=True), "must be a short text"),

@@ -238,7 +238,7 @@ REFUSED = [
     ),
     (
         lambda d: d.pivot_table("city", "sex", "ok", keys=KEYS, bounds=(0, 1)),
-        r"keys= names a column that is not grouped",
+        r"keys= names a column that groupby\(\) does not use",
     ),
     (lambda d: d.pivot_table("city", "sex", "ok", keys={"sex": ["f"]}, bounds=(0, 1)), r"needs a column of numbers"),
     (lambda d: d.pivot_table("no", "sex", "ok", keys={"sex": ["f"]}, aggfunc="count"), r"no column named 'no'"),

@@ -655,6 +655,8 @@ def conditions(tree: Expression, columns: dict[str, Cells]) -> list[Expression]:
         return [tree]
     kinds: Any = str if answer.form in "to" else int | float
     cells = sorted(c for c in answer.cells if isinstance(c, kinds)) if answer.form in "iufto" else []
+    # an integer that is larger than a constant may be is written as a float
+    cells = [float(c) if isinstance(c, int) and not -(2**63) <= c < 2**64 else c for c in cells]
     sign = (
         "==" if tree.columns() and {columns[name].form for name in tree.columns()} & {"c"} else "<="
     )  # which have no order
@@ -668,9 +670,9 @@ def as_held(cells: Cells, dtype: Any, was: Any, elsewhere: bool) -> Cells:
     """What a scan or Dask declares of a column: Dask's whole numbers of NumPy may have been floats in another part of them."""
     forms = {"str": "t", "string": "t", "object": "o", "category": "c"} | ({"int64": "i"} if cells.form == "c" else {})
     form = forms.get(str(dtype).split("[")[0], cells.form)
-    rounded = elsewhere and isinstance(was, np.dtype) and was.kind in "iu"
-    kept = [None if rounded and c is not None and abs(c) >= 2**53 else c for c in cells.cells]
-    return replace(cells, cells=kept, form=form, nulls=int(nulls_of(dtype)))
+    if elsewhere and isinstance(was, np.dtype) and was.kind in "iu":  # beside a missing cell they are floats
+        form, cells = "f", replace(cells, cells=[None if c is None else float(c) for c in cells.cells])
+    return replace(cells, form=form, nulls=int(nulls_of(dtype)))
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "Int64" else [pytest.mark.slow]) for n in EVERY])
