@@ -126,8 +126,8 @@ def _misnamed(frame: PreparedFrame, name: str, pair: Any, functions: tuple[str, 
     if (
         isinstance(pair, tuple | list)
         and len(pair) == 2
-        and callable(pair[1])
         and isinstance(pair[0], str)
+        and isinstance(getattr(pair[1], "__name__", None), str)  # of an expression of pandas that is one, too
         and pair[0] in frame._empty()
     ):
         named, column = pair[1].__name__, pair[0]
